@@ -1,17 +1,18 @@
-"""Keep a default study among those of docs/repeatability.md, in few bytes, for example:
-`python -m benchmarks.keep reports/default/machines/m reports/repeats/evening/first/machines/m`
+"""Keep a study in few bytes: a default study among those of docs/repeatability.md, for example
+`python -m benchmarks.keep reports/default/machines/m reports/repeats/evening/first/machines/m`,
+or with `--report` one whose report is committed.
 
 Comparisons rest on the sum of transfer and step, which is kept to one part in 16,000. Processor
-times of mini-batches are kept to one part in 32, memory and page faults to one in 256, and other
-times to 4 to 131 microseconds. Distances of certificates are kept to two digits, float32 losses to
-six, and sampled weights to seven. Keeping a kept folder again changes nothing.
+times of mini-batches are kept to one part in 16, with a report to one in 64, memory and page faults
+to one in 256, and other times to 4 to 131 microseconds. Distances of certificates are kept to two
+digits, float32 losses to six, and sampled weights to seven. Keeping a folder twice changes nothing.
 """
 
 import argparse
 import math
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,9 +24,7 @@ from workflows.records.storage import RecordError
 
 # Zeros in the low bits cost nothing in a compressed column.
 GRAIN_NS = 4096
-IDLE_NS = 131_072  # of reading data, and between mini-batches
 SUM_BITS = 14  # that are kept, of transfer and step
-CPU_BITS = 5  # of processor times, of which only sums are shown
 MEMORY_BITS = 8  # and of page faults
 TURN_US = 64
 SHORT = ("peak_mib", "minor_faults", "major_faults")
@@ -35,23 +34,34 @@ WEIGHT = 7  # digits, which is about what float32 has
 LOSS = 6  # digits of float32 losses, whose limit is 1e-3
 
 
-def thinned(batches: pa.Table) -> pa.Table:
+class Grain(NamedTuple):
+    """`idle_ns`: of reading data, and between mini-batches. `cpu_bits`: of processor times."""
+
+    idle_ns: int
+    cpu_bits: int
+
+
+REPEATED, REPORTED = Grain(131_072, 4), Grain(32_768, 6)
+
+
+def thinned(batches: pa.Table, grain: Grain = REPEATED) -> pa.Table:
     """The mini-batches with times in whole grains, or of few bits."""
     transfer, step = (batches[name].to_numpy() for name in ("transfer_ns", "step_ns"))
     data, cpu = (batches[name].to_numpy() for name in ("data_ns", "cpu_ns"))
     total = leading(transfer + step, SUM_BITS)
-    values = {"data_ns": grains(data), "cpu_ns": leading(cpu, CPU_BITS)}
+    values = {"data_ns": grains(data, grain.idle_ns), "cpu_ns": leading(cpu, grain.cpu_bits)}
     values["transfer_ns"] = np.minimum(transfer // GRAIN_NS * GRAIN_NS, total)
     values["step_ns"] = total - values["transfer_ns"]
-    values["start_ns"] = starts(batches["start_ns"].to_numpy(), values["data_ns"] + total)
+    given, took = batches["start_ns"].to_numpy(), values["data_ns"] + total
+    values["start_ns"] = starts(given, took, grain.idle_ns)
     for name, value in values.items():
         place = batches.schema.get_field_index(name)
         batches = batches.set_column(place, name, pa.array(value))
     return batches
 
 
-def grains(times: np.ndarray) -> np.ndarray:
-    return (times + IDLE_NS // 2) // IDLE_NS * IDLE_NS
+def grains(times: np.ndarray, grain: int) -> np.ndarray:
+    return (times + grain // 2) // grain * grain
 
 
 def leading(times: np.ndarray, bits: int) -> np.ndarray:
@@ -69,12 +79,12 @@ def short(value: float) -> float:
     return int(whole) if isinstance(value, int) else round(whole, 6)
 
 
-def starts(given: np.ndarray, took: np.ndarray) -> np.ndarray:
+def starts(given: np.ndarray, took: np.ndarray, grain: int) -> np.ndarray:
     """The starts, moved so that the time since the mini-batch before is in whole grains. The rest
     goes on to the next start, so that no start moves by more than half a grain."""
     found, end = np.empty_like(given), 0
     for place, (start, lasts) in enumerate(zip(given.tolist(), took.tolist(), strict=True)):
-        begins = end + (start - end + IDLE_NS // 2) // IDLE_NS * IDLE_NS
+        begins = end + (start - end + grain // 2) // grain * grain
         found[place], end = begins, begins + lasts
     return found
 
@@ -98,7 +108,7 @@ def with_short_weights(turns: dict[str, Any] | None) -> dict[str, Any] | None:
     return turns and {**turns, **{key: rounded(turns[key], WEIGHT) for key in ("start", "weights")}}
 
 
-def kept(records: MachineRecords) -> MachineRecords:
+def kept(records: MachineRecords, grain: Grain = REPEATED) -> MachineRecords:
     values = records.model_dump(mode="json")
     for certificate in values["certificates"]:
         certificate |= rounded({key: certificate[key] for key in ("rows", "turns")})
@@ -106,7 +116,7 @@ def kept(records: MachineRecords) -> MachineRecords:
         for contender in contest["contenders"]:
             contender["weights"] = rounded(contender["weights"], WEIGHT)
         for turn in contest["turns"]:
-            turn["start_ns"] = turn["start_ns"] // IDLE_NS * IDLE_NS
+            turn["start_ns"] = turn["start_ns"] // grain.idle_ns * grain.idle_ns
             for name in OF_TURNS:
                 if turn[name] is not None:
                     turn[name] = round(turn[name] * 1e6 / TURN_US) * TURN_US / 1e6
@@ -120,13 +130,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.keep", description=__doc__)
     parser.add_argument("study", type=Path, help="the folder of a machine's records")
     parser.add_argument("to", type=Path, help="where to write the smaller ones")
+    parser.add_argument("--report", action="store_true", help="its report is committed, too")
     given = parser.parse_args()
+    grain = REPORTED if given.report else REPEATED
     try:
         records, batches = read_machine(given.study)
     except RecordError as error:
         print(f"keep: {error}", file=sys.stderr)
         return 2
-    write_machine(given.to, kept(records), thinned(batches))
+    write_machine(given.to, kept(records, grain), thinned(batches, grain))
     return 0
 
 

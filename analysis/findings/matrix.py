@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 from analysis.data.processes import Measurements, logs
 from analysis.data.results import BenchmarkId, grouped
 from analysis.findings.comparisons import permission, quickest_of, ratios
-from analysis.findings.fairness.certificates import Certificates, components
+from analysis.findings.fairness.certificates import Certificates, declares
 from analysis.findings.fairness.loss_check import LossCheck
 from analysis.stats.inference import Estimate, estimates
 
@@ -86,7 +86,7 @@ def matrix_lines(found: Measurements, check: LossCheck) -> list[MatrixLine]:
         MatrixLine(
             one, base, times.get(one),
             estimate if values else Estimate(),
-            bool(components(alone[one][0])),
+            declares(alone[one][0]),
             reason or found.unsteady.get(one, ""),
         )
         for (one, base), (values, _, reason), estimate in zip(pairs, own, judged, strict=True)

@@ -50,7 +50,7 @@ def apart(studies: Sequence[StudyTables], effects: Effects) -> list[Apart]:
         own = then[network]
         found.append(
             Apart(network, threads, row.pair.one, row.pair.over,
-                  "yes" * row.declared, *row.ends,
+                  "yes" * row.declared, *row.known,
                   median(own), min(own), max(own), median(same[network]), median(both[network]))
         )  # fmt: skip
     return sorted(found, key=lambda row: (networks().index(row.network), row.threads))
@@ -71,14 +71,14 @@ def widest(studies: Sequence[StudyTables]) -> dict[tuple[str, int], MeasuredRati
         for study in studies
         for pair in pairs
         for row in certified([study], pair)
-        if row.id.workload in names and row.id.device == HOST.name and row.ends[0] >= 1
+        if row.id.workload in names and row.id.device == HOST.name and row.known.ratio >= 1
     ]
     found: dict[tuple[str, int], MeasuredRatio] = {}
     for key, own in grouped(
         ((names[row.id.workload], row.id.threads), row) for row in rows
     ).items():
         first = [row for row in own if row.study == own[0].study]
-        found[key] = max(first, key=lambda row: row.ends[0])
+        found[key] = max(first, key=lambda row: row.known.ratio)
     return found
 
 
@@ -146,7 +146,7 @@ def speed_ups(studies: Sequence[StudyTables]) -> Figure:
             axes.plot([over.value], [names.index(over.one.network)], "o", color=THEN,
                       markerfacecolor=PAPER, markersize=4.5, alpha=pale)  # fmt: skip
         for row in now:
-            place, (ratio, *ends) = places[row.id.workload] - 0.25, row.ends
+            place, (ratio, *ends) = places[row.id.workload] - 0.25, row.known
             axes.plot(ends, [place] * 2, color=NOW, linewidth=1.6)
             axes.plot([ratio], [place], "o", color=NOW, markersize=5)
         ratios_on(axes, names, "the processor's time over the GPU's")

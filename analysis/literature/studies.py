@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from analysis.data.reading import read as read_records
 from analysis.data.results import BenchmarkId, grouped
-from analysis.findings.fairness.certificates import components
+from analysis.findings.fairness.certificates import declares
 from analysis.findings.findings import TABLES, Findings, comma_separated
 from analysis.findings.variants.pitfalls import SAME
 from analysis.literature.table7 import rows
@@ -20,9 +20,7 @@ from frameworks.device import GPU, HOST
 from workflows.records.limits import FILE
 from workflows.records.storage import RecordError, require_size, shown
 
-VERDICTS: dict[str, Verdict] = {
-    name: name for name in ("faster", "slower", "equivalent", "cannot tell")
-}
+VERDICTS: dict[str, Verdict] = {name: name for name in get_args(Verdict)}
 NEEDED = ("pairs", "contenders", "missing")  # tables
 OPTIONAL = ("traps", "parts", "elementwise", "settings", "use", "start", "gradients")
 CONFIDENCE = 0.95  # of the intervals in a study's tables
@@ -36,6 +34,14 @@ FIRST, OTHERS = "the first", "the next four"
 
 # Settings, and what writing does to the original by the claim.
 ALIASES = {"to_same_device": "changed", "to_another_device": "unchanged"}
+
+
+class Interval(NamedTuple):
+    """A ratio with the ends of its interval."""
+
+    ratio: float
+    low: float
+    high: float
 
 
 class Start(NamedTuple):
@@ -91,16 +97,16 @@ class MeasuredRatio:
         return bool(self.certificate and self.estimate.ratio_low and self.estimate.ratio_high)
 
     @property
-    def ends(self) -> tuple[float, float, float]:
-        """The ratio and both ends of its interval, if it is usable."""
+    def known(self) -> Interval:
+        """The ratio and its interval, if it is usable."""
         ratio, low, high = self.estimate.ends
         assert ratio and low and high
-        return ratio, low, high
+        return Interval(ratio, low, high)
 
     @property
     def declared(self) -> bool:
         """Whether the two sides differ in something that is declared."""
-        return bool(components(self.certificate))
+        return declares(self.certificate)
 
     @property
     def inverse(self) -> "MeasuredRatio":
@@ -112,7 +118,7 @@ class MeasuredRatio:
 
     def p(self, limit: float) -> float:
         """Two-sided p of Student's test that the true ratio is `limit`."""
-        distance, error = abs(math.log(self.ends[0] / limit)), self.error
+        distance, error = abs(math.log(self.known.ratio / limit)), self.error
         degrees = self.estimate.replicates - 1
         return 2 * t_above(distance / error, degrees) if error else float(not distance)
 

@@ -72,7 +72,7 @@ def gains(studies: Sequence[StudyTables]) -> list[Gain]:
         name = names.get(row.id.workload)
         if not name or row.id.device != HOST.name:
             continue
-        ratio, low, high = row.ends
+        ratio, low, high = row.known
         own = then.get(name, [])
         ends = (min(own), median(own), max(own)) if own else (float("nan"),) * 3
         gain = Gain(name, row.id.framework, 1 / ratio, 1 / high, 1 / low, 1 / ratio / 2,

@@ -90,7 +90,8 @@ def beside(studies: Sequence[StudyTables], effects: Effects) -> list[Beside]:
     found = []
     first: dict[BenchmarkId, str] = {}
     for row in certified(studies, TOOLS, TODAY):
-        if row.id.device != HOST.name or first.setdefault(row.id, row.study) != row.study:
+        on = row.id._replace(framework="")
+        if on.device != HOST.name or first.setdefault(on, row.study) != row.study:
             continue
         for over in tool_over("TensorFlow", "Torch"):
             one = over.one
@@ -98,7 +99,7 @@ def beside(studies: Sequence[StudyTables], effects: Effects) -> list[Beside]:
             if here and one.network.lower() == row.id.workload:
                 found.append(
                     Beside(one.network, row.id.threads, row.id.variant, "yes" * row.declared,
-                           *row.ends, row.estimate.verdict, one.device,
+                           *row.known, row.estimate.verdict, one.device,
                            over.value, over.low / ITSELF, over.high * ITSELF,
                            *set_right(over, effects))
                 )  # fmt: skip
@@ -131,7 +132,7 @@ def defined(studies: Sequence[StudyTables]) -> list[Defined]:
         operations = work[own["layers"]].flops(int(own["samples"])) / whole
         for row in certified(studies, pair):
             found.append(
-                Defined(network, tool, own["grade"], row.id.framework, operations, *row.ends,
+                Defined(network, tool, own["grade"], row.id.framework, operations, *row.known,
                         *(f(published) if published else None for f in (median, min, max)))
             )  # fmt: skip
     return found

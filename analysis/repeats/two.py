@@ -13,7 +13,7 @@ from analysis.data.occasions import occasion
 from analysis.data.results import BenchmarkId, Machine
 from analysis.data.series import check_series, contests, datasets, workloads
 from analysis.findings.comparisons import Comparison
-from analysis.findings.fairness.certificates import components
+from analysis.findings.fairness.certificates import declares
 from analysis.findings.findings import Findings
 from analysis.findings.machine import flattened, spoken
 from analysis.findings.speed.movement import Movement, movement, movements
@@ -173,7 +173,7 @@ def row(
         )
     else:
         expected = predicted.get((before.id, before.base))
-    declared = bool(components(before.certificate) or components(after.certificate))
+    declared = declares(before.certificate) or declares(after.certificate)
     return MovedRatio(moved, before.estimate, after.estimate, expected, declared)
 
 

@@ -1,6 +1,7 @@
 """The NVIDIA GPUs of this machine, from NVML, the driver's own library behind nvidia-smi."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
@@ -46,16 +47,17 @@ def kept_open() -> bool:
 
 
 def computing() -> set[int]:
-    """The numbers of the processes that compute on a GPU, none without a driver."""
+    """The numbers of the processes that compute on a GPU, none without a driver. In a container,
+    NVML may know them by other numbers than their own."""
     return asked(computing_pids, set())
 
 
 def computing_pids(nvml: Any) -> set[int]:
-    return {
-        process.pid
-        for handle in handles(nvml)
-        for process in nvml.nvmlDeviceGetComputeRunningProcesses(handle)
-    }
+    found: set[int] = set()
+    for handle in handles(nvml):
+        with suppress(nvml.NVMLError):  # this GPU does not tell
+            found |= {one.pid for one in nvml.nvmlDeviceGetComputeRunningProcesses(handle)}
+    return found
 
 
 def energy_mj() -> int | None:

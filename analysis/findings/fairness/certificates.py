@@ -145,6 +145,11 @@ def declared(row: CertificateRow, steps: int) -> str:
     return f"declared: {row.reason.partition(':')[0] or 'nothing named'} ({size([row], steps)})"
 
 
+def declares(text: str) -> bool:
+    """Whether a pair's certificate says that its sides differ in something that is declared."""
+    return bool(components(text))
+
+
 def components(text: str) -> list[str]:
     """The deviating components that a pair's certificate names, each once."""
     return list(dict.fromkeys(re.findall(r"declared: (.*?) \(", text)))

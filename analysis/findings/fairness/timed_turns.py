@@ -56,8 +56,9 @@ LED_BY_FEW, MORE = 1e-4, 0.4
 # of 0.24 in workloads as above.
 MEAN = 0.6
 # In the median of a turn's first steps, a right contender's loss is off by less than `TIMES` what
-# the median framework's is. It is off by more in rounds in which float32 decides a ReLU differently
-# (up to three of nine). `LIMITS` has what is allowed in any case. Some loss of right contenders was
+# the median framework's is, or what the median of the others is in the same round. It is off by
+# more in rounds in which float32 decides a ReLU differently (up to three of nine). `LIMITS` has
+# what is allowed in any case. Some loss of right contenders was
 # off by more than that in up to five of eight rounds of eight steps, which is less than `MOST`.
 TIMES, MOST = 30, 0.75
 LIMITS = (Limit(4, 0.5, 5e-5), Limit(4, 0.25, 3e-4), Limit(LONG, 0.5, 5e-4))
@@ -175,9 +176,10 @@ def wrong_losses(
 
 class Typical(NamedTuple):
     """How far off a benchmark's losses typically are in the first steps of its turns. `taken` has
-    each turn's median, and `others` is the median framework's. `reached` is the largest error that
-    more turns reach than may be odd, in several rounds: in a single round, whose mini-batches are
-    the same in all replicates, float32 may decide a ReLU differently."""
+    each turn's median, or 0 if its mini-batches magnify rounding in every framework. `others` is
+    the median framework's. `reached` is the largest error that more turns reach than may be odd, in
+    several rounds: in a single round, whose mini-batches are the same in all replicates, float32
+    may decide a ReLU differently."""
 
     taken: pd.DataFrame
     others: float
@@ -205,10 +207,21 @@ def typical(table: pd.DataFrame) -> dict[BenchmarkId, Typical]:
             others = in_the_middle(rows)
             taken = rows.groupby(TURN)["off"].median().reset_index()
             for key, own in taken.groupby(COLUMNS):
-                found.setdefault(identity(key), []).append(Typical(own, others, limit))
+                one = identity(key)
+                known = Typical(own, others, limit)
+                magnified = own["round"].map(in_rounds(taken, one.framework))
+                right = own["off"].between(known.allowed, TIMES * magnified)
+                known = known._replace(taken=own.assign(off=own["off"].mask(right, 0.0)))
+                found.setdefault(one, []).append(known)
     return {
         one: max(under, key=lambda own: own.reached / own.allowed) for one, under in found.items()
     }
+
+
+def in_rounds(taken: pd.DataFrame, framework: str) -> dict[Any, float]:
+    """By round, how far off the turns of the other frameworks are, in the middle one."""
+    rivals = taken[taken["framework"] != framework]
+    return {number: in_the_middle(own) for number, own in rivals.groupby("round")}
 
 
 def in_the_middle(rows: pd.DataFrame) -> float:

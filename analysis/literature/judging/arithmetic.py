@@ -204,7 +204,7 @@ def constant_time(studies: Sequence[StudyTables], _: str) -> Calculation | None:
     """The claim does not hold if a step with its gradients takes longer in a wider network. None if
     it does not in any framework, or if no study has both widths: the other parts of the claim then
     decide."""
-    grows = [row for study in studies for row in of_widths(study) if row.ends[1] > 1]
+    grows = [row for study in studies for row in of_widths(study) if row.known.low > 1]
     said = listing(f"{with_ends(*row.estimate.ends)} in {title(row.id.framework)}" for row in grows)
     if not grows:
         return None

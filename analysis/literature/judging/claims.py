@@ -244,7 +244,7 @@ def deciding(found: Sequence[Answer], holds: bool | None) -> tuple[MeasuredRatio
     own = found[0].rule
     if own.median:
         measured = [
-            sorted((row.row for row in rows if row.row.usable), key=lambda row: row.ends[0])
+            sorted((row.row for row in rows if row.row.usable), key=lambda row: row.known.ratio)
             for rows in frameworks(found).values()
         ]
         return tuple(rows[len(rows) // 2] for rows in measured if rows)
@@ -259,7 +259,7 @@ def deciding(found: Sequence[Answer], holds: bool | None) -> tuple[MeasuredRatio
     )
 
     def distance(one: Answer) -> float:
-        return abs(math.log(one.row.ends[0] / (one.rule.limit or 1.0)))
+        return abs(math.log(one.row.known.ratio / (one.rule.limit or 1.0)))
 
     chosen = min if nearest else max
     rows = (

@@ -25,9 +25,10 @@ def epochs(study: StudyTables) -> Iterator[MeasuredRatio]:
         sides, replicates = on_both(row), row.estimate.replicates
         if row.usable and row.id.workload in STEPS and all(one in study.starts for one in sides):
             (one, error), (over, other) = (epoch(study, side, replicates) for side in sides)
-            own, off = replace(row, pair=EPOCH, reason=""), math.hypot(error / one, other / over)
+            own = replace(row, pair=EPOCH, reason="")
+            both = math.hypot(error / one, other / over)
             fewest = min(study.starts[side].replicates for side in sides)
-            yield around(own, math.log(one / over), off, fewest)
+            yield around(own, math.log(one / over), both, fewest)
 
 
 def on_both(row: MeasuredRatio) -> list[BenchmarkId]:

@@ -59,9 +59,9 @@ def middle(rows: Sequence[MeasuredRatio]) -> MeasuredRatio:
     reasons = dict.fromkeys(row.reason for row in rows if not row.usable)
     if not all(row.usable for row in rows):
         return replace(rows[0], certificate="", reason="; ".join(reasons))
-    ranked = sorted(rows, key=lambda row: row.ends[0])
+    ranked = sorted(rows, key=lambda row: row.known.ratio)
     inner = ranked[(len(rows) - 1) // 2 : len(rows) // 2 + 1]
-    log = sum(math.log(row.ends[0]) for row in inner) / len(inner)
+    log = sum(math.log(row.known.ratio) for row in inner) / len(inner)
     error = math.hypot(*(row.error for row in inner)) / len(inner)
     replicates = min(row.estimate.replicates for row in rows)
     certificate = "; ".join(sorted({row.certificate for row in rows}))
@@ -90,7 +90,7 @@ def over(one: MeasuredRatio, other: MeasuredRatio, pair: Pair, workload: str) ->
     )  # fmt: skip
     if reasons:
         return own
-    log, error = math.log(one.ends[0] / other.ends[0]), math.hypot(one.error, other.error)
+    log, error = math.log(one.known.ratio / other.known.ratio), math.hypot(one.error, other.error)
     return around(replace(own, certificate="; ".join(proven)), log, error, replicates)
 
 

@@ -73,7 +73,7 @@ class Answer:
         if not row.usable:
             return None
         if self.rule.reach:
-            return row.ends[2] >= self.rule.reach
+            return row.known.high >= self.rule.reach
         if self.rule.margin:
             return None if self.adjusted > LEVEL else self.outside(self.rule.margin)
         if limit in (None, 1.0) and row.estimate.verdict == "equivalent":
@@ -84,12 +84,12 @@ class Answer:
             return {"slower": True, "faster": False}.get(row.estimate.verdict)
         if limit == 1.0:
             return {"faster": True, "slower": False}.get(row.estimate.verdict)
-        _, low, high = row.ends
+        _, low, high = row.known
         return True if high < limit else False if low > limit else None
 
     def outside(self, margin: float) -> bool | None:
         """Whether the whole interval is further than this from 1, or nearer."""
-        _, low, high = self.row.ends
+        _, low, high = self.row.known
         if high < 1 - margin or low > 1 + margin:
             return True
         return False if low > 1 - margin and high < 1 + margin else None
@@ -98,7 +98,7 @@ class Answer:
 def answers(asked: Sequence[tuple[Rule, MeasuredRatio]]) -> list[Answer]:
     """All tests of one study, corrected together."""
     usable = [row.usable for _, row in asked]
-    p = [row.p(one.nearest(row.ends[0])) for one, row in asked if row.usable]
+    p = [row.p(one.nearest(row.known.ratio)) for one, row in asked if row.usable]
     adjusted = iter(holm(p)) if p else iter(())
     return [
         Answer(one, row, next(adjusted) if use else 1.0)

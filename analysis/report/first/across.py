@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from analysis.findings.comparisons import Comparison
-from analysis.findings.fairness.certificates import components
+from analysis.findings.fairness.certificates import declares
 from analysis.findings.findings import Findings
 from analysis.findings.matrix import column
 from analysis.format import count, title
@@ -37,7 +37,7 @@ def furthest(machines: Sequence[Findings], shared: Sequence[Sequence[Comparison]
     named = sorted(zip(rows, machines, strict=True), key=lambda one: ratio(one[0]))
     (low, first), (high, last) = named[0], named[-1]
     one, base = low.id, low.base
-    declared = any(components(row.certificate) for row, _ in named)
+    declared = any(declares(row.certificate) for row, _ in named)
     other = title(base.framework) if base.variant == one.variant else contender(base)
     return (
         f"The largest difference is on the {workload(one.workload)} with "

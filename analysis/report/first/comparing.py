@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from analysis.data.results import grouped
 from analysis.findings.comparisons import PairLine
-from analysis.findings.fairness.certificates import components
+from analysis.findings.fairness.certificates import declares
 from analysis.findings.findings import Findings
 from analysis.findings.matrix import Column, column
 from analysis.format import count, device, listing, percent, title
@@ -75,7 +75,7 @@ def races(findings: Findings, variant: str) -> list[Race]:
 
 def against(row: PairLine, winner: str, other: str) -> Rival | None:
     """The other framework over the winner, if this is their pair."""
-    marked = bool(components(row.certificate))
+    marked = declares(row.certificate)
     if (row.id.framework, row.base.framework) == (other, winner):
         return Rival(other, row.estimate, marked)
     if (row.id.framework, row.base.framework) == (winner, other):

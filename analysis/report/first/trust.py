@@ -2,7 +2,7 @@
 
 from analysis.data.occasions import occasion
 from analysis.findings.controls import judged, missed
-from analysis.findings.fairness.certificates import SINGLE, components
+from analysis.findings.fairness.certificates import SINGLE, components, declares
 from analysis.findings.findings import Findings
 from analysis.findings.speed.movement import MOVEMENT
 from analysis.format import capital, count, listing, percent, title
@@ -33,7 +33,7 @@ def same(findings: Findings) -> Chip:
     records = findings.machine.records.certificates
     if not rows and not refused:
         return Chip("~", heading, "No two frameworks were compared.", "The same losses")
-    declared = [row for row in rows if components(row.certificate)]
+    declared = [row for row in rows if declares(row.certificate)]
     single = sum(SINGLE in row.certificate for row in rows if row not in declared)
     agreeing = len(rows) - len(declared) - single
     steps = max((record.steps for record in records), default=0)

@@ -75,7 +75,7 @@ def test_rows_decide_a_claim_in_its_direction() -> None:
     assert against.verdict == "does not hold here"
     assert [one.id.workload for one in against.deciding] == ["mnist-cnn"]
     turned = judged(planted(row(1.5, workload="mlp").inverse))["C39"]
-    assert turned.deciding[0].ends[0] == pytest.approx(1.5, rel=0.01)
+    assert turned.deciding[0].known.ratio == pytest.approx(1.5, rel=0.01)
 
 
 def test_a_variant_that_says_something_else_says_it() -> None:
@@ -104,7 +104,7 @@ def test_a_median_is_judged_in_each_framework() -> None:
     good, bad = [0.55] * 4 + [0.9] * 3, [0.55] * 3 + [0.9] * 4
     holds = judged(planted(*rows_of("pytorch", *good), *rows_of("jax", *good)))["C30"]
     assert holds.verdict == "holds here" and len(holds.deciding) == 2
-    assert [one.ends[0] for one in holds.deciding] == [pytest.approx(0.55, rel=0.02)] * 2
+    assert [one.known.ratio for one in holds.deciding] == [pytest.approx(0.55, rel=0.02)] * 2
     falls = judged(planted(*rows_of("pytorch", *good), *rows_of("jax", *bad)))["C30"]
     assert falls.verdict == "does not hold here"
 
@@ -119,14 +119,14 @@ def test_who_gains_more_from_threads_is_a_ratio_of_ratios() -> None:
 
     found = judged(study(0.6))["C36"]
     (one,) = found.deciding
-    assert found.verdict == "holds here" and one.ends[0] == pytest.approx(6 / 7, rel=0.02)
+    assert found.verdict == "holds here" and one.known.ratio == pytest.approx(6 / 7, rel=0.02)
     assert judged(study(0.8))["C36"].verdict == "does not hold here"
     near = judged(study(0.701))["C36"]
     assert near.verdict == "cannot tell"
     # Its error is that of both, as if neither knew of the other's.
     (one,), own = near.deciding, row(1.0)
-    assert math.log(one.ends[2] / one.ends[1]) == pytest.approx(
-        2**0.5 * math.log(own.ends[2] / own.ends[1])
+    assert math.log(one.known.high / one.known.low) == pytest.approx(
+        2**0.5 * math.log(own.known.high / own.known.low)
     )
     refused = planted(*study(0.6).ratios[1:], replace(study(0.6).ratios[0], certificate=""))
     assert judged(refused)["C36"].verdict == "cannot tell"
@@ -141,11 +141,11 @@ def test_a_network_is_set_beside_each_other_one() -> None:
     found = judged(study(0.85, *others))["C52"]
     (one,) = found.deciding
     assert found.verdict == "holds here"
-    assert one.ends[0] == pytest.approx(0.85 / 1.05, rel=0.01)
+    assert one.known.ratio == pytest.approx(0.85 / 1.05, rel=0.01)
     # Its error: LSTM's, and that of the mean of the two in the middle.
     own = row(1.0)
-    assert math.log(one.ends[2] / one.ends[1]) == pytest.approx(
-        1.5**0.5 * math.log(own.ends[2] / own.ends[1])
+    assert math.log(one.known.high / one.known.low) == pytest.approx(
+        1.5**0.5 * math.log(own.known.high / own.known.low)
     )
     assert "PyTorch over TensorFlow on LSTM over the median of 6 other networks 0.81" in page(
         [found], [], []
@@ -389,6 +389,6 @@ def test_ratios_are_read_from_a_study_as_they_stand() -> None:
         if {one["framework"], one["against"]} == {"tensorflow", "pytorch"}
     )
     threads = study.of(Pair("threads", "2", "1"))
-    assert threads and all(one.ends[0] < 1.1 for one in threads)
+    assert threads and all(one.known.ratio < 1.1 for one in threads)
     assert study.missing["gpu"] and study.hardware == {"cpu"}
     assert replace(found[0], certificate="").usable is False

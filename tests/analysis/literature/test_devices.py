@@ -37,9 +37,9 @@ def test_an_epoch_is_a_start_and_its_steps() -> None:
     found = judged(study({"cpu": 1.0, "gpu": 9.0}, steps))["C12"]
     (one,) = found.deciding
     assert found.verdict == "holds here"
-    assert one.ends[0] == pytest.approx(10.37 / 9.937)
+    assert one.known.ratio == pytest.approx(10.37 / 9.937)
     side = math.hypot(0.01 * 1, 0.01 * 9.37) / 10.37, math.hypot(0.01 * 9, 0.01 * 0.937) / 9.937
-    assert math.log(one.ends[2] / one.ends[0]) == pytest.approx(math.hypot(*side))
+    assert math.log(one.known.high / one.known.ratio) == pytest.approx(math.hypot(*side))
     assert "CNN, PyTorch, default, 1 thread: an epoch on CPU over an epoch on GPU 1.0" in page(
         [found], [], []
     )

@@ -74,6 +74,13 @@ def test_no_cuda_without_a_driver(monkeypatch):
 def test_processes_are_those_of_all_gpus(monkeypatch):
     monkeypatch.setitem(sys.modules, "pynvml", driver())
     assert computing() == {40, 41}
+    silent = driver(
+        nvmlDeviceGetComputeRunningProcesses=lambda gpu: (
+            [SimpleNamespace(pid=41)] if gpu else refused()
+        )
+    )
+    monkeypatch.setitem(sys.modules, "pynvml", silent)
+    assert computing() == {41}
     monkeypatch.setitem(sys.modules, "pynvml", driver(nvmlInit=refused))
     assert computing() == set()
 

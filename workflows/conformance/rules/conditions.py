@@ -75,9 +75,9 @@ def device(subject: Subject) -> Finding:
     says = subject.ask("answer", subject.basis.dense())["device"]
     pid = subject.opened("float32", subject.device, subject.threads).process.pid
     on_host, title = DEVICES[subject.device].is_host, DEVICES[subject.device].title
-    on_gpu = pid in computing()
+    on_gpu = on_host and pid in computing()
     seen = f"asked for {subject.device}: settings say {says or 'nothing'}"
-    if on_host and (on_gpu or not names_host(says)):
+    if on_gpu or (on_host and not names_host(says)):
         return broken(
             f"{seen}{', and it holds memory of a GPU' * on_gpu}",
             "put the network and its batches on Conditions.device; hide the GPUs for a cpu",

@@ -27,14 +27,15 @@ STEPS = 8
 # a float32 of 1, but eight steps together are its last bit.
 MOVED = STEPS * 2.0**-26
 RATE = SGD(SIZE**2 / 2 * 2.0**-26)
-# If not all cores worked: a short command of somebody else may have had one of them all the while.
+# A short command of another program may take a core during all steps. So threads are counted again
+# if fewer than the cores worked.
 AGAIN = 2
 PAUSE_S = 0.5
 
 
 class Seen(NamedTuple):
-    """The first loss, the weights that began as 1 after all steps, and the number of threads that
-    worked."""
+    """The first loss, the weights that began as 1 after `STEPS` steps, and the number of threads
+    that worked."""
 
     loss: float
     ones: np.ndarray
@@ -52,15 +53,19 @@ def observe(adapter: Adapter, variant: str, workload: Workload) -> Seen:
     loss = step(trainer, inputs, targets)
     batch = trainer.put(inputs, targets)
     trainer.synchronise()
-    found = seen_twice([working(trainer, batch) for _ in range(STEPS - 1)])
-    ones = np.diagonal(trainer.weights()["dense1.kernel"]).copy()
+    found = counted(trainer, batch)
+    ones = np.diagonal(trainer.weights()["dense1.kernel"])
     for _ in range(AGAIN):
         if found is None or found >= threads.cores():
             break
         time.sleep(PAUSE_S)
-        counted = [working(trainer, batch) for _ in range(STEPS - 1)]
-        found = max(found, seen_twice(counted) or 0)
+        found = max(found, counted(trainer, batch) or 0)
     return Seen(loss, ones, found)
+
+
+def counted(trainer: Trainer, batch: Any) -> int | None:
+    """The number of threads that worked in `STEPS - 1` steps."""
+    return seen_twice([working(trainer, batch) for _ in range(STEPS - 1)])
 
 
 def seen_twice(counted: list[int | None]) -> int | None:

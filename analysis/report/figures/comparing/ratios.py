@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
 from analysis.findings.comparisons import Comparison, PairLine
-from analysis.findings.fairness.certificates import components
+from analysis.findings.fairness.certificates import declares
 from analysis.findings.findings import Findings
 from analysis.findings.variants.pitfalls import PitfallLine
 from analysis.format import alike, count, device, percent, title
@@ -104,7 +104,7 @@ def sides(row: PairLine) -> tuple[str, str]:
 
 def hollow(row: PairLine) -> bool:
     """Whether the pair differs in a declared way."""
-    return bool(components(row.certificate))
+    return declares(row.certificate)
 
 
 def draw_rows(axes: Axes, lines: Sequence[PairLine | str], theme: Theme) -> None:

@@ -2,7 +2,7 @@
 
 from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import Comparison, PairLine
-from analysis.findings.fairness.certificates import SINGLE, components
+from analysis.findings.fairness.certificates import SINGLE, components, declares
 from analysis.findings.findings import Findings
 from analysis.findings.variants.steps import StepLine
 from analysis.format import capital, count, listing, percent
@@ -65,7 +65,7 @@ def comparison_table(findings: Findings) -> Table:
 
 def declared(row: Comparison | PairLine | StepLine) -> bool:
     """Whether the two sides differ in something that is declared."""
-    return bool(components(row.certificate))
+    return declares(row.certificate)
 
 
 def marks(findings: Findings) -> set[BenchmarkId]:
