@@ -95,6 +95,6 @@ def test_a_report_says_what_was_compared_and_claims_are_judged_by_it(found, tmp_
     assert "## Single operations" in text and "with NumPy, number by number" in text
     assert "float64" not in text
     pairs = read(tmp_path / "operations").of(Pair(POSITION, FIRST, OTHERS))
-    assert {row.variant: row.usable for row in pairs} == {
+    assert {row.id.variant: row.usable for row in pairs} == {
         "default": True, "kept": True, "wrong": False, "unwatched": False,
     }  # fmt: skip
