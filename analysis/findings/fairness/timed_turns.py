@@ -209,9 +209,10 @@ def typical(table: pd.DataFrame) -> dict[BenchmarkId, Typical]:
             for key, own in taken.groupby(COLUMNS):
                 one = identity(key)
                 known = Typical(own, others, limit)
-                magnified = own["round"].map(in_rounds(taken, one.framework))
-                right = own["off"].between(known.allowed, TIMES * magnified)
-                known = known._replace(taken=own.assign(off=own["off"].mask(right, 0.0)))
+                if known.reached > known.allowed:
+                    magnified = own["round"].map(in_rounds(taken, one.framework))
+                    right = own["off"].between(known.allowed, TIMES * magnified)
+                    known = known._replace(taken=own.assign(off=own["off"].mask(right, 0.0)))
                 found.setdefault(one, []).append(known)
     return {
         one: max(under, key=lambda own: own.reached / own.allowed) for one, under in found.items()
