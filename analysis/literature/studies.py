@@ -136,9 +136,9 @@ class StudyTables:
     device is not there, by its name. `aliases`: what writing to the result of a framework's `to`
     does to the original, by framework and setting. `compilation`: how each framework's tutorial
     variant runs its steps. `unread`: whether loss and weights are the same if nobody waits, by
-    framework. By contender: `memory`, the MiB of a process at its most, less
-    what it had before its network; `starts`, what a process takes before its steps; `gradients`,
-    the largest distance of a float32 gradient from the reference's."""
+    framework. By contender: `memory`, the MiB of a process at its most, less what it had before its
+    network; `starts`, what a process takes before its steps; `gradients`, the largest distance of a
+    float32 gradient from the reference's."""
 
     name: str
     ratios: tuple[MeasuredRatio, ...]

@@ -58,8 +58,8 @@ MEAN = 0.6
 # In the median of a turn's first steps, a right contender's loss is off by less than `TIMES` what
 # the median framework's is, or what the median of the others is in the same round. It is off by
 # more in rounds in which float32 decides a ReLU differently (up to three of nine). `LIMITS` has
-# what is allowed in any case. Some loss of right contenders was
-# off by more than that in up to five of eight rounds of eight steps, which is less than `MOST`.
+# what is allowed in any case. Some loss of right contenders was off by more than that in up to five
+# of eight rounds of eight steps, which is less than `MOST`.
 TIMES, MOST = 30, 0.75
 LIMITS = (Limit(4, 0.5, 5e-5), Limit(4, 0.25, 3e-4), Limit(LONG, 0.5, 5e-4))
 TURN = [*COLUMNS, "replicate", "round"]
