@@ -181,6 +181,14 @@ def test_batch_normalisation(framework: str, variant: str) -> None:
         ("batch-norm-epsilon-0.001", {"batch_norm_epsilon": 1e-3}),
         ("batch-norm-momentum-of-what-stays", {"batch_norm_momentum": 0.7}),
         ("batch-norm-running-variance-biased", {"batch_norm_variance": "biased"}),
+        (
+            "batch-norm-by-half",
+            {
+                "batch_norm_statistics": "of half of the mini-batch",
+                "batch_norm_epsilon": 1e-4,
+                "batch_norm_variance": "unbiased, of half of the samples",
+            },
+        ),
     ],
 )
 def test_mistakes_in_batch_normalisation(mistake: str, wanted: dict[str, Setting]) -> None:
