@@ -20,7 +20,7 @@ from workflows.machine.guardian import nothing_left
 from workflows.progress import Progress
 from workflows.records.limits import THREADS
 
-STYLES = {"holds": "green", "broken": "bold red", "does not apply": "dim"}
+STYLES = {"holds": "green", "broken": "bold red", "advice": "yellow", "does not apply": "dim"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0: all rules hold; 1: a rule is broken; 2: the adapter cannot be checked here."""
+    """0: no rule is broken, advice aside; 1: one is; 2: the adapter cannot be checked here."""
     if arguments.name not in names():
         raise unknown("framework", arguments.name, names())
     if not 1 <= arguments.threads <= THREADS:
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps([outcome.as_dict() for outcome in outcomes], indent=1))
     else:
         show(outcomes)
-    return int(any(outcome.finding.status == "broken" for outcome in outcomes))
+    return int(any(outcome.status == "broken" for outcome in outcomes))
 
 
 def require_variant(description: Framework, variant: str) -> None:
@@ -103,13 +103,13 @@ def require_variant(description: Framework, variant: str) -> None:
 
 
 def show(outcomes: list[Outcome]) -> None:
-    """A paragraph for each broken rule, a line for each other rule."""
+    """A paragraph for each rule that does not hold, a line for each other rule."""
     console = Console(highlight=False, soft_wrap=True)
     width = max(len(outcome.rule) for outcome in outcomes)
     for outcome in outcomes:
         found = outcome.finding
         line = Text.assemble(
-            (f"{found.status:<14}", STYLES[found.status]), f"  {outcome.rule:<{width}}  "
+            (f"{outcome.status:<14}", STYLES[outcome.status]), f"  {outcome.rule:<{width}}  "
         )
         if found.status == "broken":
             console.print(line)
@@ -127,8 +127,10 @@ def indented(text: str) -> str:
 
 def summary(outcomes: list[Outcome]) -> str:
     """How many rules hold, are broken or do not apply, and which to fix first."""
-    by = {status: [o for o in outcomes if o.finding.status == status] for status in STYLES}
-    counts = ", ".join(f"{len(found)} {status}" for status, found in by.items())
+    by = {status: [o for o in outcomes if o.status == status] for status in STYLES}
+    counts = ", ".join(
+        f"{len(found)} {status}" for status, found in by.items() if found or status != "advice"
+    )
     first = f"; mend {by['broken'][0].rule!r} first" if by["broken"] else ""
     waiting = sum(not outcome.finding.tried for outcome in outcomes)
     later = f" ({waiting} of them not tried before others hold)" if waiting else ""

@@ -10,12 +10,13 @@ import pytest
 from frameworks.oracle import OracleTrainer
 from frameworks.oracle.mistakes import CATALOGUE, Mistake
 from frameworks.tensorflow import DEVIATIONS
-from frameworks.workloads.optimisers import SGD
+from frameworks.workloads.optimisers import OPTIMISERS, SGD
 from frameworks.workloads.smaller import miniature
 from tests.conftest import ROOT
 from tests.oracle.in_process import STAGE
 from workflows.certify import diagnosis
 from workflows.certify.diagnosis import ALL_WELL, explain
+from workflows.certify.judge import names as possible
 from workflows.worker.recorded_run import Moment, RecordedRun, Script, moments, perform
 
 TRAINER = Mistake.trainer
@@ -102,5 +103,6 @@ def test_authors_are_told_the_names_that_there_are() -> None:
     names = {
         *re.findall(r"`([a-z0-9.-]+)`", page.partition("\nThe names (")[2].partition("\n\n")[0])
     }
+    assert names == {name for kind in OPTIMISERS for name in possible(f"optimiser.{kind}")}
     optimisers = {one.mistake for one in DEVIATIONS if one.component.startswith("optimiser.")}
     assert optimisers < names < {*CATALOGUE}

@@ -47,7 +47,8 @@ class Rule:
 
     `must` says in a sentence what must hold. `after` names the rules that must hold first: while
     one of them is broken, this rule would only repeat what it says. `isolated` rules are about
-    the process itself (threads, memory, GPUs) and need one of the adapter's own.
+    the process itself (threads, memory, GPUs) and need one of the adapter's own. A rule is `advice`
+    if a study measures an adapter that breaks it all the same.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Rule:
     check: Callable[[Subject], Finding]
     after: tuple[str, ...] = ()
     isolated: bool = False
+    advice: bool = False
 
     def tried(self, subject: Subject) -> Finding:
         """An adapter that fails, hangs or ends its process breaks the rule."""
@@ -80,10 +82,15 @@ class Outcome:
     rule: str
     must: str
     finding: Finding
+    advice: bool = False
+
+    @property
+    def status(self) -> Status | Literal["advice"]:
+        return "advice" if self.advice and self.finding.status == "broken" else self.finding.status
 
     def as_dict(self) -> dict[str, Any]:
         own = {"contender": self.contender, "rule": self.rule, "must": self.must}
-        return {**own, **asdict(self.finding)}
+        return {**own, **asdict(self.finding), "status": self.status}
 
     def paragraph(self) -> str:
         """For the person who has to mend the adapter."""
@@ -99,7 +106,8 @@ class Examined:
         self.findings: dict[str, Finding] = {}
 
     def outcome(self, name: str) -> Outcome:
-        return Outcome(self.subject.name, name, self.rules[name].must, self.finding(name))
+        rule = self.rules[name]
+        return Outcome(self.subject.name, name, rule.must, self.finding(name), rule.advice)
 
     def finding(self, name: str) -> Finding:
         if name not in self.findings:

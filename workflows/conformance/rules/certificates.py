@@ -102,7 +102,8 @@ def against(
             return (
                 status,
                 text,
-                row.cause or "see above at which step and in which tensor it differs",
+                row.cause
+                or "mend what is said above: a step and a tensor, the fence, a restart, a failure",
             )
     return alone(subject, workload, folders.root)
 

@@ -174,6 +174,7 @@ RULES = (
         "There is a variant 'default', and an unknown variant raises an error that names it.",
         variant,
         AFTER,
+        advice=True,
     ),
     Rule(
         "device",

@@ -67,7 +67,7 @@ def repeats(subject: Subject) -> Finding:
             text = unlike(seen["first"], seen[name], allowed)
             tensor, error = seen["odd"][name]
             if not error <= allowed[-1]:
-                text = text or f"{tensor} differs by {error:.1e} after training"
+                text = text or f"{tensor} is {error:.1e} from the first's after training"
             if text:
                 return broken(
                     f"{again} from the same weights, with {network.optimiser.kind}: {text}",
@@ -122,7 +122,8 @@ def memory(subject: Subject) -> Finding:
         return broken(
             seen,
             "keep no reference to a trainer, its network or its batches in the module, the "
-            "adapter or a cache; clear what the framework keeps in a global registry",
+            "adapter or a cache; clear what the framework keeps in a global registry, if it can be "
+            "cleared: a study builds few trainers, and measures it all the same",
         )
     return holds(seen)
 
@@ -169,5 +170,12 @@ RULES = (
         interleaving,
         (*AFTER, "repeats"),
     ),
-    Rule("memory", "A trainer that is gone gives its memory back.", memory, AFTER, isolated=True),
+    Rule(
+        "memory",
+        "A trainer that is gone gives its memory back.",
+        memory,
+        AFTER,
+        isolated=True,
+        advice=True,
+    ),
 )
