@@ -6,6 +6,7 @@ this machine reaches. It ends with the pipe, and so with the first worker.
 
 import os
 import sys
+from datetime import timedelta
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -19,6 +20,7 @@ from frameworks.pytorch.trainer import PyTorchTrainer
 from frameworks.workloads import Weights, Workload
 
 HOST = "127.0.0.1"
+PATIENCE = timedelta(minutes=2)  # with a worker that was killed before it could join
 Share = tuple[Tensor, Tensor, float]  # inputs, targets, and their number over a worker's mean
 
 
@@ -79,7 +81,9 @@ def meeting(port: int = 0) -> Any:
 
 
 def join_group(store: Any, rank: int) -> None:
-    distributed.init_process_group("gloo", store=store, rank=rank, world_size=WORKERS)
+    distributed.init_process_group(
+        "gloo", store=store, rank=rank, world_size=WORKERS, timeout=PATIENCE
+    )
 
 
 def main(handle: str, port: str) -> None:
