@@ -250,9 +250,15 @@ def test_two_studies_on_one_machine_take_turns(finished, tmp_path):
 
 @pytest.mark.all
 def test_a_failed_contender_costs_neither_the_report_nor_the_others(clone):
-    contenders = [{"framework": "abacus", "variants": ["default", "raises"]}]
+    contenders = [
+        {"framework": "abacus", "variants": ["default", "raises"]},
+        {"framework": "faulty", "variants": ["opening-dies"]},
+    ]
     study = clone(contenders=contenders, replicates=1)
+    study.environment["PYTHONPATH"] += f"{os.pathsep}{PACKAGES / 'faulty'}"
     output = study.snakemake(fails=True)
+    assert "faulty failed when it was opened: killed by SIGSEGV" in output
+    assert "To have it tried again, delete results/here/small/detections/faulty.json" in output
     end = output.rpartition("Some contenders failed")[2]
     assert "no beads left" in end
     assert end.endswith("Repeat only those:\n  snakemake --cores 1\n")

@@ -20,6 +20,7 @@ import psutil  # type: ignore[import-untyped]
 from benchmarks.kills.study import STUDIES, KilledStudy, gone_within, role
 from benchmarks.options import at_least
 from workflows.output import printing
+from workflows.stages.failures import OPENED
 
 WITHIN_S = 5.0
 AS_BEFORE = "delete *.failed"
@@ -115,7 +116,7 @@ class Kills:
         if "locked" in output:
             self.unlocked += 1
             self.study.start("--unlock").communicate(timeout=PATIENCE_S)
-        elif AS_BEFORE in output:  # a worker was killed twice; do as the message says
+        elif AS_BEFORE in output or OPENED in output:  # a worker was killed twice
             self.taken_for_failures += 1
             self.study.repeat()
         elif status and "Repeat only those" not in output:

@@ -147,8 +147,8 @@ class KilledStudy:
             yield "the machine's lock"
 
     def repeat(self) -> None:
-        """Have the next run repeat failures that were the same as before."""
-        for path in self.results.rglob("*.failed"):
+        """Have the next run repeat failures that were the same as before, and all detections."""
+        for path in [*self.results.rglob("*.failed"), *self.results.rglob("detections/*.json")]:
             path.unlink()
 
     def forget(self) -> None:

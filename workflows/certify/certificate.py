@@ -44,7 +44,7 @@ from workflows.machine import guardian
 from workflows.planning.plan import PlannedContender
 from workflows.records.schema import CertificateRow, Float64Turns, Measured, OptimiserRow
 from workflows.worker.answers import line
-from workflows.worker.process import WorkerDied, WorkerProcess
+from workflows.worker.process import WorkerDied, WorkerProcess, require_space
 
 
 class Examination:
@@ -106,7 +106,10 @@ class Examination:
             with tempfile.TemporaryDirectory(dir=guardian.scratch()) as scratch:
                 getattr(self, name)(Path(scratch))
             return
+        except OSError:  # as of a full disk, which is nobody's fault
+            raise
         except WorkerDied as death:
+            require_space(death)
             result.status, result.reason = "failed", death.reason
         except Unavailable as reason:
             result.status, result.reason = "missing", str(reason)

@@ -134,7 +134,8 @@ def side_by_side(
 def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progress) -> None:
     """Train the reference contender and keep its results. Of a single operation, keep NumPy's.
 
-    If it fails, or is itself wrong, the reason is kept in their place.
+    If it fails, or is itself wrong, the reason is kept in their place. A process that ends may have
+    ended for reasons of the machine, and everybody's certificate needs it: it has another attempt.
     """
     contender = plan.reference
     reference = Reference(folders.reference(workload))
@@ -144,36 +145,53 @@ def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progre
         with Runner(plan, workload, folders) as runner:
             reference.keep("turns", right_turns(runner))
         return
-    try:
-        with Runner(plan, workload, folders) as runner, ThreadPoolExecutor(1) as pool:
-            beside = None
-            if runner.turns_flops > APART:
-                beside = pool.submit(reference_turns, plan, workload, folders)
-            for number, (name, run) in enumerate(runner.runs.items()):
-                progress.update(number, f"{names.contender(contender)} · {name} run")
-                try:
-                    with runner.process(contender) as worker:
-                        answer = runner.train(worker, contender, run, reference.file(name))
-                except (WorkerDied, Unavailable):
-                    if name in runner.others:  # it may lack one
-                        continue
-                    raise
-                reference.keep(name, answer)
-            with runner.process(contender) as worker:
-                runner.gradients(worker, contender, reference.file("gradients"))
-                state = declared_state(contender, runner.workload)
-                found = examine(worker, runner.workload, contender.variant, reference.folder, state)
-                turns = beside.result() if beside else runner.train_turns(worker, contender)
-                reference.keep("turns", turns)
-        known = {deviation.mistake for deviation in declared(contender, runner.kind)}
-        if (found.mistakes or found.wrong) and not known & {*found.mistakes}:
-            raise WorkerDied(found.text)
-    except OSError:
-        raise
-    except Exception as failure:  # numbers of an adapter may break any computation
-        progress.note(f"{names.contender(contender)} failed: {failure}")
-        text = line(f"the reference {contender.name} failed: {failure}")
-        (reference.folder / FAILED).write_text(text, encoding="utf-8")
+    for last in (False, True):
+        try:
+            trace_reference(plan, workload, folders, progress)
+            return
+        except OSError:
+            raise
+        except Exception as failure:  # numbers of an adapter may break any computation
+            said = f"{names.contender(contender)} failed: {failure}"
+            if not last and isinstance(failure, WorkerDied) and failure.ended:
+                progress.note(f"{said}; once more")
+                continue
+            progress.note(said)
+            text = line(f"the reference {contender.name} failed: {failure}")
+            (reference.folder / FAILED).write_text(text, encoding="utf-8")
+            return
+
+
+def trace_reference(plan: Plan, workload: str, folders: Folders, progress: Progress) -> None:
+    """Train the reference contender, examine it, and keep its results.
+
+    Raises:
+        WorkerDied, Unavailable: it fails, or makes a mistake that it does not declare.
+    """
+    contender, reference = plan.reference, Reference(folders.reference(workload))
+    with Runner(plan, workload, folders) as runner, ThreadPoolExecutor(1) as pool:
+        beside = None
+        if runner.turns_flops > APART:
+            beside = pool.submit(reference_turns, plan, workload, folders)
+        for number, (name, run) in enumerate(runner.runs.items()):
+            progress.update(number, f"{names.contender(contender)} · {name} run")
+            try:
+                with runner.process(contender) as worker:
+                    answer = runner.train(worker, contender, run, reference.file(name))
+            except (WorkerDied, Unavailable):
+                if name in runner.others:  # it may lack one
+                    continue
+                raise
+            reference.keep(name, answer)
+        with runner.process(contender) as worker:
+            runner.gradients(worker, contender, reference.file("gradients"))
+            state = declared_state(contender, runner.workload)
+            found = examine(worker, runner.workload, contender.variant, reference.folder, state)
+            turns = beside.result() if beside else runner.train_turns(worker, contender)
+            reference.keep("turns", turns)
+    known = {deviation.mistake for deviation in declared(contender, runner.kind)}
+    if (found.mistakes or found.wrong) and not known & {*found.mistakes}:
+        raise WorkerDied(found.text)
 
 
 def reference_turns(plan: Plan, workload: str, folders: Folders) -> dict[str, Any]:

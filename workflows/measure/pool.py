@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 
 from frameworks.contract import Unavailable
 from frameworks.device import DEVICES
@@ -127,14 +128,19 @@ class WorkerPool:
             self.gone(index, workload, "failed", death.reason)
         except Unavailable as reason:
             self.gone(index, workload, "missing", str(reason))
+        except ValidationError as error:  # what a record cannot hold
+            first = error.errors(include_url=False)[0]
+            place = ".".join(str(part) for part in first["loc"])
+            self.gone(index, workload, "failed", f"it gives {place}: {first['msg']}")
 
     def notice_ended(self) -> None:
-        """Notice processes that have ended while others had their turns, and end what they have
-        started, which would disturb the others."""
+        """Notice processes that have ended or printed without end while others had their turns, and
+        end what they have started, which would disturb the others."""
         for index in self.still(self.running):
-            if self.workers[index].process.poll() is not None:
+            worker = self.workers[index]
+            if worker.printed_too_much or worker.process.poll() is not None:
                 with self.failing(index):
-                    raise self.workers[index].obituary()
+                    raise worker.obituary()
 
     def gone(self, index: int, workload: str, status: Status, reason: str) -> None:
         host = self.hosts[index]

@@ -68,9 +68,11 @@ class StudyRequest(Record):
 
 
 class Detected(Record):
-    """One framework as detected on one device, and the reason if it cannot run."""
+    """One framework as detected on one device, and the reason if it cannot run. `failed`: it ended
+    or raised an error, instead of saying what is missing."""
 
     missing: str = ""
+    failed: bool = False
     versions: dict[str, str] = {}
 
 

@@ -82,7 +82,7 @@ def open_once(contender: PlannedContender, timeout_s: float = TIMEOUT_S) -> Dete
         except (WorkerDied, Unavailable) as failure:
             # A process may end for reasons of the machine, and no later run looks again.
             if last or not (isinstance(failure, WorkerDied) and failure.ended):
-                return Detected(missing=str(failure))
+                return Detected(missing=str(failure), failed=isinstance(failure, WorkerDied))
     raise AssertionError("the last attempt has an outcome")
 
 

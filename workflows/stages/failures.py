@@ -20,7 +20,7 @@ from workflows.machine.guardian import interruptible
 from workflows.output import explained
 from workflows.planning.configuration import Configuration
 from workflows.planning.isolated import isolated
-from workflows.planning.plan import PlanError, StudyRequest, load_study
+from workflows.planning.plan import Detection, PlanError, StudyRequest, load_study
 from workflows.planning.replicates import counting
 from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
@@ -37,6 +37,7 @@ PASSING = re.compile(
     r"|\b(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sep|Oct|Nov|Dec)[a-z]*\b|\b[AP]M\b"
     r"|\b(?:inf|Inf|infinity|Infinity|nan|NaN)\b|\w*\d\w*"
 )
+OPENED = "The study goes on without it. To have it tried again, delete"
 PLURAL = re.compile(r"(?<=[a-z]{2})s\b")  # of what is counted
 
 
@@ -72,6 +73,17 @@ def unbuilt(folders: Folders, study: Configuration) -> dict[str, str]:
         path = folders.environment(name)
         if isolated(study, name) and path.exists() and (why := read_json(path, Built).missing):
             found[name] = why
+    return found
+
+
+def unopened(folders: Folders, study: Configuration) -> dict[Path, str]:
+    """The detections in which a framework of the study failed, and how."""
+    found = {}
+    for name in sorted({entry.framework for entry in study.contenders}):
+        path = folders.detection(name)
+        devices = read_json(path, Detection).devices if path.exists() else {}
+        if reasons := {one.missing: 0 for one in devices.values() if one.failed}:
+            found[path] = "; ".join(reasons)
     return found
 
 
@@ -167,6 +179,10 @@ def tell(folders: Folders) -> int:
     for name, reason in absent.items():
         print(f"\nWithout {name}: {reason}", file=sys.stderr)
         print(f"The next run tries again: {again}", file=sys.stderr)
+    crashed = unopened(folders, study)
+    for path, reason in crashed.items():
+        print(f"\n{path.stem} failed when it was opened: {reason}", file=sys.stderr)
+        print(f"{OPENED} {path}, then:\n  {again}", file=sys.stderr)
     for path in late:
         move(path, "overtaken")
         if path.parts[-3] == "certificates" and path.stem == study.reference_framework:
@@ -178,7 +194,7 @@ def tell(folders: Folders) -> int:
             file=sys.stderr,
         )
     if not failed:
-        return 1 if late else 0
+        return 1 if late or crashed else 0
     print("\nSome contenders failed; the report has the others:", file=sys.stderr)
     repeated = 0
     for path, lines in failed:

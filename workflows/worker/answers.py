@@ -27,6 +27,7 @@ LONGEST = 2000  # characters of any text
 
 Int32 = Annotated[int, Field(ge=0, lt=2**31)]
 Int64 = Annotated[int, Field(ge=0, lt=2**63)]
+Counted = Annotated[int, Field(ge=0, le=10**12)]  # as much as a record's Amount
 Settings = dict[str, StrictBool | StrictInt | StrictFloat | StrictStr]
 
 
@@ -61,8 +62,8 @@ class Turn(Answer):
     step_ns: list[Int64]
     cpu_ns: list[Int64]
     switches: list[Int32]
-    minor_faults: list[Int64]
-    major_faults: list[Int64]
+    minor_faults: list[Counted]
+    major_faults: list[Counted]
     loss: list[float]
     peak_mib: Amount | None
     outside_s: Seconds

@@ -1,8 +1,10 @@
 """A worker process, as the coordinator uses it: one request at a time, in JSON lines."""
 
+import errno
 import json
 import os
 import select
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -42,6 +44,7 @@ LOOK_S = 1.0
 LONGEST = 2**28  # bytes of an answer
 MOST_PRINTED = 2**28  # bytes
 KEPT = 2**16  # bytes of the end of a log that was longer
+NO_SPACE, SPARE = f"[Errno {errno.ENOSPC}]", 2**20  # bytes
 QUOTED = 300  # characters of a log's last line, in a reason
 
 
@@ -99,7 +102,7 @@ class WorkerProcess:
         try:
             with self.starting:
                 self.process = subprocess.Popen(
-                    [interpreter, "-m", self.module],
+                    [interpreter, "-m", self.module, str(os.getpid())],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=self.log,
@@ -162,7 +165,7 @@ class WorkerProcess:
             if said.pop("number") != self.requests:
                 raise ValueError("an answer to another request")
             ((what, answer),) = [(key, said[key]) for key in said if key != "where"]
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, MemoryError):
             strange = line(text.decode(errors="replace"), QUOTED)
             reason = f"something else than the worker answers: {strange!r}"
             raise self.ended_for(reason) from None
@@ -194,8 +197,8 @@ class WorkerProcess:
                 self.end_what_others_left()
             if len(self.unread) > LONGEST:
                 raise self.ended_for(f"an answer of more than {LONGEST:,} bytes")
-            if os.fstat(self.log.fileno()).st_size > MOST_PRINTED:
-                raise self.ended_for(f"printed more than {MOST_PRINTED:,} bytes")
+            if self.printed_too_much:
+                raise self.obituary()
         text = bytes(self.unread[:length])
         del self.unread[: length + 1]
         return text
@@ -221,8 +224,15 @@ class WorkerProcess:
             return 0.0
         return float(times.user + times.system)
 
+    @property
+    def printed_too_much(self) -> bool:
+        return not self.log.closed and os.fstat(self.log.fileno()).st_size > MOST_PRINTED
+
     def obituary(self) -> WorkerDied:
-        """How the process ended: its signal or exit status, and the last line of its log."""
+        """How the process ended: its signal or exit status, and the last line of its log. One that
+        has printed too much is ended."""
+        if self.printed_too_much:
+            return self.ended_for(f"printed more than {MOST_PRINTED:,} bytes")
         try:
             status = self.process.wait(CLOSING_S)
         except subprocess.TimeoutExpired:
@@ -254,21 +264,25 @@ class WorkerProcess:
     def end(self) -> None:
         """Kill the process and whatever it has started. Keep the end of a log that is too long."""
         self.process.kill()
-        self.process.wait()
+        with suppress(subprocess.TimeoutExpired):  # the kernel waits for a device or a disk
+            self.process.wait(CLOSING_S)
         if self.alive.get(self.process.pid) is self:  # the number may be another's by now
             self.alive.pop(self.process.pid, None)  # another thread may have been here
         guardian.end(self.left)
-        if not self.log.closed and os.fstat(self.log.fileno()).st_size > MOST_PRINTED:
+        if self.printed_too_much:
             last = self.last_printed()
             self.log.truncate(0)
             self.log.write(last.encode())
             self.log.flush()
 
     def end_what_others_left(self) -> None:
-        """A worker that is killed while this one computes leaves what it has started."""
+        """A worker that is killed while this one computes leaves what it has started, and one that
+        prints without end fills the disk."""
         for other in [*self.alive.values()]:
-            if other is not self and other.process.poll() is not None:
-                with suppress(ValueError):  # another thread may be closing it
+            with suppress(ValueError):  # another thread may be closing it
+                if other is not self and other.printed_too_much:
+                    other.obituary()
+                elif other is not self and other.process.poll() is not None:
                     other.end()
 
     def left(self) -> list[int]:
@@ -313,6 +327,13 @@ def left_by_a_worker() -> Iterator[None]:
     except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
         text = line(f"{type(error).__name__}: {error}")
         raise WorkerDied(f"its results cannot be read: {text}") from None
+
+
+def require_space(death: WorkerDied) -> None:
+    """Raises OSError if a worker failed because the folder for temporary files is full."""
+    folder = tempfile.gettempdir()
+    if NO_SPACE in death.reason and shutil.disk_usage(folder).free < SPARE:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), folder) from None
 
 
 def signal_name(number: int) -> str:

@@ -1,14 +1,17 @@
 """The faults, as the third step (or the method that a kind names) shows them."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
 from functools import cache
 from getpass import getuser
+from itertools import count
 from pathlib import Path
 from threading import Event
+from types import SimpleNamespace
 
 import numpy as np
 from abacus import AbacusTrainer
@@ -82,6 +85,18 @@ def stop_the_clock():
     clock.now = lambda: 10**15
 
 
+def miscount():
+    from workflows.worker import clock
+
+    most = count(step=10**15)
+
+    def usage(who):
+        own = resource.getrusage(who)
+        return SimpleNamespace(ru_nivcsw=own.ru_nivcsw, ru_minflt=next(most), ru_majflt=0)
+
+    clock.resource = SimpleNamespace(RUSAGE_SELF=resource.RUSAGE_SELF, getrusage=usage)
+
+
 def print_into_the_pipe():
     for handle in range(3, 256):
         try:
@@ -145,6 +160,7 @@ STEPS = {
     "sets-another-folder": lambda: os.chdir("/"),
     "sets-no-descriptors": no_descriptors,
     "sets-a-clock": stop_the_clock,
+    "sets-a-counter": miscount,
     "leaves-a-mark": lambda: os.environ.update(FAULT="opening-exits"),
     "raises-unimplemented": lambda: throw(NotImplementedError("no aten::mm on this backend")),
     "forks-back": os.fork,

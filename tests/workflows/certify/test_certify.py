@@ -22,6 +22,7 @@ from workflows.progress import Progress
 from workflows.records.thresholds import FINER, WORST
 from workflows.stages.failures import failures
 from workflows.stages.prepare import prepare
+from workflows.worker.process import WorkerDied
 
 BRIEFLY = {"steps": 30, "optimisers": []}
 
@@ -394,6 +395,25 @@ def test_float32_is_tried_before_any_float64_in_its_process(study, monkeypatch):
     monkeypatch.setattr(Runner, "process", noted)
     assert {row.status for row in made.certificate().rows} == {"agrees"}
     assert opened[:3] == ["float32", "float32", "float64"] and "float32" not in opened[3:]
+
+
+def test_a_reference_that_is_killed_has_another_attempt(study, monkeypatch):
+    train, killed = Runner.train, []
+
+    def trained(self, *given):
+        if len(killed) < most:
+            killed.append(given)
+            raise WorkerDied("killed (SIGKILL)", ended=True)
+        return train(self, *given)
+
+    monkeypatch.setattr(Runner, "train", trained)
+    made, most = study(certificate={"steps": 10, "optimisers": []}), 1
+    with Progress(1, "test") as progress:
+        make_reference(made.plan, "mlp", made.folders, progress)
+        assert killed and not (made.folders.reference("mlp") / FAILED).exists()
+        most = 3
+        make_reference(made.plan, "mlp", made.folders, progress)
+    assert "killed" in (made.folders.reference("mlp") / FAILED).read_text()
 
 
 @pytest.mark.parametrize(("off", "status"), [({0}, "agrees"), ({0, 1, 2}, "refused")])

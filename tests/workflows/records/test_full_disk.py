@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -115,6 +116,22 @@ def test_a_data_set(disk: Path, study, capsys, monkeypatch) -> None:
     one_line(capsys, prepare.main(), "disk full", "No space left")
     assert set(everything(disk)) == {disk / "full", place.study}
     assert load_study(place).study == "small"
+
+
+@pytest.mark.parametrize("left", [0, 8192])
+def test_a_certificate_whose_temporary_files_have_no_room(
+    disk: Path, study, monkeypatch, left: int
+) -> None:
+    """Neither the contender is at fault, nor the reference."""
+    made = study()
+    made.certificate()
+    monkeypatch.setattr(tempfile, "tempdir", str(disk))
+    fill(disk, left)
+    with pytest.raises(OSError, match="No space left on device"):
+        made.certificate()
+    shutil.rmtree(made.folders.reference("mlp"))
+    with pytest.raises(OSError, match="No space left on device"):
+        made.certificate()
 
 
 def test_a_contest(disk: Path, study, capsys, monkeypatch) -> None:

@@ -19,7 +19,8 @@ CERTIFICATE = {"steps": 10, "optimisers": []}
 FEW = (
     "loss-text", "settings-nested", "settings-half-a-character", "weights-vast", "raises-exit",
     "raises-half-a-character", "prints-into-the-pipe", "forks-back", "forks-and-dies", "dies-40",
-    "raises-unavailable", "weights-named-vastly", "sets-a-clock", "raises-unimplemented",
+    "raises-unavailable", "weights-named-vastly", "sets-a-clock", "sets-a-counter",
+    "raises-unimplemented",
 )  # fmt: skip
 
 
