@@ -14,8 +14,8 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: study smoke test test-all check schema gallery environment
 
-# The profile's one setting is given here, because Snakemake announces a profile on the screen.
-RUN := snakemake --cores 1 --workflow-profile none --rerun-incomplete
+# The profile's settings are given here, because Snakemake announces a profile on the screen.
+RUN := snakemake --cores 1 --workflow-profile none --rerun-incomplete --scheduler greedy
 
 study: environment
 	@SAMESTEP_AGAIN="make study" $(RUN)
