@@ -26,7 +26,7 @@ DEVIATIONS = (
         "optimiser.rmsprop",
         "Keras adds epsilon inside the root, g / sqrt(v + epsilon): its effective "
         "epsilon is up to sqrt(epsilon), 10,000 times larger for 1e-8",
-        loss_within=2.0,
+        loss_within=1e4,  # where gradients are below epsilon, updates differ by any factor
         mistake="rmsprop-epsilon-inside-the-root",
     ),
     STATE,
