@@ -19,6 +19,8 @@ from workflows.records.thresholds import (
     widened,
 )
 
+KEPT = "; arrays given to put are overwritten afterwards: does it keep a reference to them?"
+
 
 def wrong_as_timed(row: CertificateRow, limits: CertificateEntry) -> str:
     """What is wrong under the conditions of the timed runs, "" if nothing is."""
@@ -108,7 +110,7 @@ def likely_precision(error: float) -> str:
     The unit roundoff of bfloat16 is 2^-8, that of TF32 and float16 2^-11.
     """
     if not error <= 2**-5:
-        return "so much is no matter of precision"
+        return "so much is no matter of precision" + KEPT * (error == np.inf)
     if error <= 2**-16:
         return (
             "most tensors are closer: a sum that cancels in this one would look so, or one sample "

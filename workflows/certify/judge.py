@@ -15,7 +15,7 @@ from frameworks.workloads.layers import Dense
 from frameworks.workloads.optimisers import OPTIMISERS, SGD
 from frameworks.workloads.residual import BatchNorm
 from frameworks.workloads.smaller import batches
-from workflows.certify.as_timed import beyond, farthest_tensor, wrong_as_timed
+from workflows.certify.as_timed import KEPT, beyond, farthest_tensor, wrong_as_timed
 from workflows.certify.runs import Result
 from workflows.planning.entries import CertificateEntry
 from workflows.records.schema import CertificateRow, Contender, Measured, OptimiserRow
@@ -32,7 +32,6 @@ from workflows.records.thresholds import (
 FROM, FROM_NUMPY = "from the reference's", "from NumPy's"
 BESIDE = "not what is declared: beside the declared mistake, "
 CANCELLED, NOTHING = 1e-2, 1e-12  # of the other gradients; a gradient's root mean square
-KEPT = "; arrays given to put are overwritten afterwards: does it keep a reference to them?"
 
 
 class NotComparable(Exception):

@@ -80,7 +80,7 @@ def caller_array_kept(trainer):
 
 
 @shows("mnist-cnn", put="keeps the caller's array")
-@defect("perceptron", "rounding", "so much is no matter of precision")
+@defect("perceptron", "host arrays", "so much is no matter of precision; arrays given to put")
 def memory_shared(trainer):
     """put shares the memory of the caller's arrays, which is possible in float32 only"""
     import torch
