@@ -12,6 +12,7 @@ from typing import Any
 from analysis.format import few
 from frameworks.device import HOST
 from frameworks.workloads import Workload
+from frameworks.workloads.sweeps import members
 from workflows.records.limits import confused
 from workflows.records.machine_records import DatasetRecord, MachineRecords, StudyRecord
 from workflows.records.schema import FASTEST, UNCOMPARED, Contender, percentage
@@ -34,9 +35,9 @@ def dataset_faults(dataset: DatasetRecord, work: Workload, study: StudyRecord) -
     if dataset.samples > own.samples or (not from_files and dataset.samples != own.samples):
         yield f"has {dataset.samples} samples, but its workload has {own.samples}"
     kinds = (MNIST, STAND_IN) if from_files else (own.kind,)
-    mnist = asked.get("mnist")
-    if from_files and isinstance(mnist, dict) and mnist.get("source") in kinds:
-        kinds = (mnist["source"],)
+    source = asked.get("mnist", {}).get("source")
+    if from_files and source in kinds:
+        kinds = (source,)
     if dataset.kind not in kinds:
         yield f"is of kind {dataset.kind!r}, but {kinds[0]!r} was asked for"
     if asked.get("seed", dataset.seed) != dataset.seed:
@@ -63,14 +64,17 @@ def plan_faults(records: MachineRecords) -> Iterator[str]:
     asked = records.study.configuration
     for key, other in confused(titles := records.study.titles):
         yield f"study.titles: {titles[key]!r} is a name of {other}, too"
-    if isinstance(workloads := asked.get("workloads"), dict):
+    if (workloads := asked.get("workloads")) is not None:
         known = {work.name for work in records.workloads}
         yield from name_faults("workloads", known, set(workloads))
-    entries = asked.get("contenders")
-    if isinstance(entries, list):
-        yield from contender_faults(
-            records, [entry for entry in entries if isinstance(entry, dict)]
-        )
+    for name, entry in asked.get("sweeps", {}).items():
+        try:
+            members(name, entry)
+        except ValueError as error:
+            yield f"study.configuration.sweeps.{name:.80}: {error}"
+    if (entries := asked.get("contenders")) is not None:
+        yield from contender_faults(records, entries)
+    rounds = asked.get("contest", {}).get("rounds")
     groups = defaultdict[str, set[int]](set)
     everybody: dict[str, None] = {}
     for contest in records.contests:
@@ -80,6 +84,11 @@ def plan_faults(records: MachineRecords) -> Iterator[str]:
         if lacking := [*everybody.keys() - {one.name for one in contest.contenders}]:
             where = f"contests: {contest.workload}, replicate {contest.replicate}"
             yield f"{where}: without {few(sorted(lacking), NAMED)}, which others have"
+        if rounds not in (None, own := len(contest.order)):
+            yield (
+                f"contests: {contest.workload}, replicate {contest.replicate}: its order has "
+                f"{own} rounds, of {rounds}"
+            )
     for group, numbers in groups.items():
         if numbers != {*range(1, records.study.replicates + 1)}:
             yield (
@@ -98,7 +107,7 @@ def contender_faults(records: MachineRecords, entries: list[dict[str, Any]]) -> 
         resolved = [every if one == "all" else one for one in threads]
         for variant, device in product(entry.get("variants") or ["default"], devices):
             numbers = {one for one in resolved if isinstance(one, int) and device == HOST.name}
-            wanted[str(entry.get("framework")), str(variant), str(device)] |= numbers
+            wanted[str(entry.get("framework")), variant, device] |= numbers
     seen: list[Contender] = [*chain.from_iterable(one.contenders for one in records.contests)]
     measured = [one for one in seen if not getattr(one, "runs", "")]
     there = defaultdict[tuple[str, ...], set[int]](set)
@@ -111,21 +120,19 @@ def contender_faults(records: MachineRecords, entries: list[dict[str, Any]]) -> 
     for key, numbers in wanted.items():
         if key in there and (lacking := sorted(numbers - there[key])):
             yield f"contenders: {' '.join(key)} is not there with threads {lacking}"
-    controls = asked.get("controls")
-    if isinstance(controls, dict) and controls.get("variant") in {one.variant for one in measured}:
+    controls = asked.get("controls") or {}
+    if controls.get("variant") in {one.variant for one in measured}:
         labels = {one.variant.partition("+")[2] for one in seen}
-        handicaps = controls.get("handicaps")
-        due = {percentage(one) for one in handicaps} if isinstance(handicaps, list) else set()
-        due |= {"twin"} if controls.get("twin") is True else set()
+        due = {percentage(one) for one in controls.get("handicaps", [])}
+        due |= {"twin"} if controls.get("twin") else set()
         if lacking_labels := sorted(due - labels):
             yield f"contests: without the controls {few(lacking_labels, NAMED)}"
 
 
 def cores(records: MachineRecords) -> int | None:
     """The number of threads that `all` means; None if contests differ in cores or lack them."""
-    cpus = [one.system_info.get("cpu") for one in records.contests]
-    found = [cpu.get("available") if isinstance(cpu, dict) else None for cpu in cpus]
-    counts = {len(one) if isinstance(one, list) else None for one in found}
+    found = [one.system_info.get("cpu", {}).get("available") for one in records.contests]
+    counts = {None if one is None else len(one) for one in found}
     return counts.pop() if len(counts) == 1 else None
 
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from analysis.data.turns import TURN, Places, beginnings, numbers
 from workflows.records.columns import PHASES, UNIX_NS
-from workflows.records.limits import SLACK_NS, TICK_NS
+from workflows.records.kinds import dealt
+from workflows.records.limits import MOST, SLACK_NS, TICK_NS
 from workflows.records.machine_records import MachineRecords
 from workflows.records.schema import UNCOMPARED, ContestRecord, TurnRecord
 from workflows.records.storage import RecordError
@@ -71,6 +72,12 @@ class Seen:
     contests: set[Contest] = field(default_factory=set)
     batches: dict[int, Places] = field(default_factory=dict)  # of the contest, by round
 
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What the configuration says about contests; nothing in some made-up records."""
+        found: dict[str, Any] = self.records.study.configuration.get("contest", {})
+        return found
+
     @cached_property
     def contenders(self) -> dict[Process, str]:
         """The status of each."""
@@ -116,9 +123,7 @@ class Checks:
 
     def __init__(self, path: Path, records: MachineRecords) -> None:
         self.path, self.seen = path, Seen(records)
-        contest = records.study.configuration.get("contest")
-        asked = contest.get("discard") if isinstance(contest, dict) else None
-        self.seen.discard = asked if isinstance(asked, int) else None
+        self.seen.discard = self.seen.asked.get("discard")
 
     def check(self, table: pa.Table) -> None:
         """Check the next chunk (turns.py).
@@ -128,7 +133,7 @@ class Checks:
                 or each other; the message names the column and the row.
         """
         chunk = Chunk(table)
-        for check in (foreign, named, lasting, counted, placed, marked, alike, recorded):
+        for check in (foreign, named, lasting, counted, placed, marked, alike, whole, recorded):
             for fault in check(chunk, self.seen):
                 raise RecordError(f"{self.path}: {fault}")
 
@@ -143,6 +148,11 @@ class Checks:
         if absent := measured - {*seen.processes}:
             text = f"no mini-batches of {min(absent)}, which a contest record says was measured"
             raise RecordError(f"{self.path}: {text}")
+        if {"warmup", "rounds", "turn"} <= seen.asked.keys():
+            first, count = dealt(seen.asked["warmup"], seen.asked["turn"], seen.asked["rounds"])
+            if brief := [one for one in measured if seen.processes[one].steps != first + count]:
+                steps = f"{seen.processes[min(brief)].steps} mini-batches, of {first + count}"
+                raise RecordError(f"{self.path}: {min(brief)} has {steps}")
 
 
 @dataclass(frozen=True)
@@ -323,6 +333,21 @@ def alike(chunk: Chunk, seen: Seen) -> Iterator[str]:
     yield from chunk.faults("batch", numbers >= most, "the data set has fewer mini-batches")
 
 
+def whole(chunk: Chunk, seen: Seen) -> Iterator[str]:
+    """Each turn has all mini-batches that the configuration deals to its round."""
+    if not {"warmup", "turn"} <= seen.asked.keys():
+        return
+    warmup, turn = seen.asked["warmup"], seen.asked["turn"]
+    deals = np.array([dealt(warmup, turn, one.round) for one in chunk.turns], np.int64)
+    firsts, counts = deals.T
+    for row, size, count in zip(chunk.begin, chunk.sizes, counts, strict=True):
+        if size != count:
+            yield chunk.fault("batch", row, f"its turn has {size}, and {count} are configured")
+    sizes = chunk.each([seen.sizes.get(one.workload, MOST - 1) for one in chunk.turns])
+    expected = (chunk.each(firsts) + chunk.place) % sizes
+    yield from chunk.faults("batch", chunk["batch"] != expected, "its round was dealt another")
+
+
 def recorded(chunk: Chunk, seen: Seen) -> Iterator[str]:
     """Each turn has a record that agrees in position, time, context switches and processor time."""
     switched, spent = (
@@ -352,11 +377,5 @@ def recorded(chunk: Chunk, seen: Seen) -> Iterator[str]:
 
 def cores_of(contest: ContestRecord) -> int:
     """The cores of the machine; `CORES` if its record does not say."""
-    cpu = contest.system_info.get("cpu")
-    found = cpu if isinstance(cpu, dict) else {}
-    logical, available = found.get("logical"), found.get("available")
-    counts = [
-        logical if isinstance(logical, int) else 0,
-        len(available) if isinstance(available, list) else 0,
-    ]
-    return min(max(counts), CORES) or CORES
+    cpu = contest.system_info.get("cpu", {})
+    return min(max(cpu.get("logical") or 0, len(cpu.get("available", []))), CORES) or CORES

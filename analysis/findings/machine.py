@@ -65,7 +65,8 @@ def joined(values: list[Any]) -> str:
         return spoken(values[0])
     if all(isinstance(value, list) for value in values) and len({len(v) for v in values}) == 1:
         return ", ".join(
-            joined(list(dict.fromkeys(column))) for column in zip(*values, strict=True)
+            joined([one for place, one in enumerate(column) if one not in column[:place]])
+            for column in zip(*values, strict=True)
         )
     if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
         return f"{min(values):g} to {max(values):g}"

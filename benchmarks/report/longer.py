@@ -28,6 +28,8 @@ def lengthened(source: Path, size: int, out: Path) -> int:
     records, table = read_machine(source)
     steady = table.num_rows - pc.sum(table["warmup"]).as_py()
     times = max((size - table.num_rows + steady) // steady, 1)
+    deal = records.study.configuration["contest"]
+    deal["turn"] = deal["discard"] + times * (deal["turn"] - deal["discard"])
     write_machine(out, records, contests(records, table, times))
     return int(table.num_rows + (times - 1) * steady)
 
@@ -35,20 +37,27 @@ def lengthened(source: Path, size: int, out: Path) -> int:
 def contests(records: MachineRecords, table: pa.Table, times: int) -> Iterator[pa.Table]:
     """The mini-batches of each contest, one after the other."""
     random, start_ns = np.random.default_rng(1), table["start_ns"][0].as_py()
+    sizes = {one.workload: one.batches for one in records.datasets}
     for contest in records.contests:
         of_contest = pc.and_(
             pc.equal(table["workload"], contest.workload),
             pc.equal(table["replicate"], contest.replicate),
         )
-        yield longer(contest, table.filter(of_contest), times, start_ns, random)
+        batches = sizes[contest.workload]
+        yield longer(contest, table.filter(of_contest), times, batches, start_ns, random)
         start_ns = max(turn.start_ns + round(turn.duration_s * 1e9) for turn in contest.turns)
 
 
 def longer(
-    contest: ContestRecord, own: pa.Table, times: int, start_ns: int, random: np.random.Generator
+    contest: ContestRecord,
+    own: pa.Table,
+    times: int,
+    batches: int,
+    start_ns: int,
+    random: np.random.Generator,
 ) -> pa.Table:
-    """A contest's mini-batches, each steady one `times` times. The records of its turns are
-    lengthened in place."""
+    """A contest's mini-batches, each steady one `times` times, of a data set with so many
+    `batches`. The records of its turns are lengthened in place."""
     rows = own.select(["contender", "round", "warmup"]).to_pandas()
     each = np.where(rows["warmup"], 1, times)
     ends = np.cumsum(each)
@@ -61,7 +70,8 @@ def longer(
     }
     took = sum(changes[name].astype(np.int64) for name in ("data_ns", "transfer_ns", "step_ns"))
     finished = start_ns + np.cumsum(took + random.integers(0, PAUSE_NS, len(which)))
-    changes |= {"step": before[which] + np.arange(len(which)), "start_ns": finished - took}
+    steps = before[which] + np.arange(len(which))
+    changes |= {"step": steps, "batch": steps % batches, "start_ns": finished - took}
     for name, values in changes.items():
         field = BATCHES.field(name)
         column = pa.array(values.astype(field.type.to_pandas_dtype()))

@@ -101,7 +101,7 @@ def make_contest(
                     "position": np.array(
                         [orders[n].index(contender) for n in rounds], dtype=np.int16
                     ),
-                    "batch": (index % 156).astype(np.int32),
+                    "batch": (index % load(recipe, workload).batches).astype(np.int32),
                     "step": index.astype(np.int32),
                     "warmup": (rounds == 0) | (within < recipe.discarded),
                     "start_ns": 1_760_000_000_000_000_000 + began(step + data + transfer),
@@ -281,6 +281,12 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> MachineReco
                 "replicates": recipe.replicates,
                 "seed": 1,
                 "controls": {"alone": recipe.alone},
+                "contest": {
+                    "warmup": recipe.warmup,
+                    "rounds": recipe.rounds,
+                    "turn": recipe.turn,
+                    "discard": recipe.discarded,
+                },
                 "sweeps": dict(recipe.sweeps),
             },
         ),

@@ -23,6 +23,7 @@ from workflows.planning.possible import (
     one_line,
     without_repeats,
 )
+from workflows.records.kinds import dealt
 from workflows.records.limits import DAY_S, THREADS, TIMEOUT_S
 from workflows.records.schema import UNCOMPARED, percentage
 from workflows.records.thresholds import UNDECIDED
@@ -183,7 +184,7 @@ class ContestEntry(Section):
     def dealt(self, number: int) -> tuple[int, int]:
         """The first mini-batch of every turn of a round, and how many there are. Round 0 is the
         warm-up."""
-        return (self.warmup + (number - 1) * self.turn, self.turn) if number else (0, self.warmup)
+        return dealt(self.warmup, self.turn, number)
 
 
 class MachineEntry(Section):

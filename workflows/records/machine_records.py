@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from workflows.records.kinds import Asked
 from workflows.records.limits import (
     REPLICATES,
     Anything,
@@ -89,7 +90,7 @@ class StudyRecord(Record):
     margin: Share
     confidence: Confidence
     command: str
-    configuration: Anything
+    configuration: Asked
     target_precision: Share = 0.03  # half-width asked of every ratio's interval, relative
     fixed: str = ""  # how the number of replicates was fixed, if the configuration has `minutes`
     titles: dict[str, str] = {}  # of frameworks, as people write them

@@ -11,11 +11,11 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
+from workflows.records.kinds import Around
 from workflows.records.limits import (
     TEXT,
     TICK_NS,
     Amount,
-    Anything,
     ContenderName,
     Count,
     DeviceName,
@@ -229,7 +229,7 @@ class ContestRecord(Record):
     order: list[list[ContenderName]]  # contenders of each round in the order they ran
     code: Code
     configuration: str  # hash of the keys that can change what a contest measures
-    system_info: Anything
+    system_info: Around
     contenders: list[ContenderRecord]
     turns: list[TurnRecord] = []  # in the order in which they ran
 

@@ -2,24 +2,31 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pydantic import TypeAdapter
 
 from analysis.data import turns
+from analysis.data.reading import load
+from analysis.findings.machine import machine_lines
 from tests.analysis.data.conftest import Refused
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
 from tests.analysis.turns import stored, with_turns
-from workflows.records import limits, storage
+from tests.conftest import ROOT
+from workflows.planning.configfiles import read
+from workflows.planning.configuration import Configuration
+from workflows.planning.entries import ContenderEntry, ContestEntry, ControlsEntry
+from workflows.records import kinds, limits, storage
 from workflows.records.columns import BATCHES
 from workflows.records.machine_folder import read_machine, write_machine
 from workflows.records.storage import RecordError
 
 SMALL = Recipe(
-    workloads=("mnist-cnn",), threads=(1,), variants=("default",), replicates=1, rounds=2,
+    workloads=("mnist-cnn",), threads=(1,), variants=("default",), replicates=2, rounds=2,
     controls=((0.0, 1.0),), controlled="default",
     pitfalls={("pytorch", "trap-x"): ("label", 1.5, 0)},
 )  # fmt: skip
@@ -43,6 +50,7 @@ PLACES = {
     "pitfalls.0.beside": ("pitfalls", 0, "beside"),
     "missing.0.framework": ("missing", 0, "framework"),
 }
+CONFIGURED, AROUND = ("study", "configuration"), ("contests", 0, "system_info")
 STRANGE = ("../../x", "/etc/x", "..", "a b", "a\nb", "<b>", "=1+1", "-x", "x" * 500)
 
 
@@ -96,6 +104,26 @@ def test_a_name_in_a_table(one: Path, column: str, refused: Refused) -> None:
         (("study", "confidence"), 2, "study.confidence"),
         (("study", "configuration", "x"), "x" * 30_000, "study.configuration: a text of"),
         (("study", "configuration", "x"), 10**400, "study.configuration: a number of more"),
+        ((*CONFIGURED, "threads"), -1, "study.configuration.threads: "),
+        ((*CONFIGURED, "threads"), [True], "study.configuration.threads.0"),
+        ((*CONFIGURED, "devices"), 1e308, "study.configuration.devices: "),
+        ((*CONFIGURED, "contenders"), [{"threads": -1}], "study.configuration.contenders.0.thr"),
+        ((*CONFIGURED, "contenders"), [{"variants": True}], "study.configuration.contenders.0.v"),
+        ((*CONFIGURED, "contenders"), {}, "study.configuration.contenders: "),
+        ((*CONFIGURED, "controls"), -1, "study.configuration.controls"),
+        ((*CONFIGURED, "controls", "handicaps"), ["x"], "study.configuration.controls"),
+        ((*CONFIGURED, "sweeps"), -1, "study.configuration.sweeps: "),
+        ((*CONFIGURED, "sweeps", "x"), {}, "study.configuration.sweeps.x: a sweep needs `sizes`"),
+        ((*CONFIGURED, "contest", "turn"), -1, "study.configuration.contest.turn: "),
+        ((*CONFIGURED, "contest", "turn"), 0, "study.configuration.contest.turn: "),
+        ((*CONFIGURED, "contest", "turn"), True, "study.configuration.contest.turn: "),
+        ((*CONFIGURED, "contest", "discard"), 10**17, "study.configuration.contest.discard: "),
+        ((*CONFIGURED, "contest", "timeout_s"), "soon", "study.configuration.contest.timeout_s: "),
+        ((*AROUND, "cpu"), -1, "contests.0.system_info.cpu: "),
+        ((*AROUND, "cpu", "model"), {"a": {"b": 1}}, "contests.0.system_info.cpu.model: "),
+        ((*AROUND, "cpu", "caches_kib"), {"L2": "1"}, "contests.0.system_info.cpu.caches_kib.L2"),
+        ((*AROUND, "system", "boot"), {"a": 1}, "contests.0.system_info.system.boot: "),
+        ((*AROUND, "memory", "total_gib"), "24", "contests.0.system_info.memory.total_gib: "),
         (("study", "title"), "x" * 30_000, "study.title"),
         (("contests", 0, "duration_s"), -1, "contests.0.duration_s"),
         (("contests", 0, "duration_s"), float("inf"), "contests.0.duration_s"),
@@ -114,6 +142,24 @@ def test_a_value_that_cannot_be(
 ) -> None:
     put(one, place, value)
     assert f"records.json: {said}" in refused(one)
+
+
+def test_the_kinds_are_those_of_a_configuration() -> None:
+    """Reading checks the kinds of the configuration's own keys, and changes none of the values."""
+    assert get_type_hints(kinds.Configuration).keys() <= Configuration.model_fields.keys()
+    assert get_type_hints(kinds.Deal).keys() <= ContestEntry.model_fields.keys()
+    assert get_type_hints(kinds.Controls).keys() <= ControlsEntry.model_fields.keys()
+    assert get_type_hints(kinds.Contenders).keys() <= ContenderEntry.model_fields.keys()
+    for file in (ROOT / "config").glob("*.yaml"):
+        asked = read([ROOT / "config" / "study.yaml", file]).measured()
+        assert repr(TypeAdapter(kinds.Asked).validate_python(asked)) == repr(asked)
+
+
+def test_any_other_facts_may_change_between_contests(one: Path) -> None:
+    for number, value in enumerate(([[1], [[2]]], [[1], [[3]]])):
+        put(one, ("contests", number, "system_info", "else"), value)
+    lines = {line.key: line.value for line in machine_lines(load([one])[0])}
+    assert lines["else"] == "1, 2 to 3"
 
 
 def test_what_is_too_deep(one: Path, refused: Refused) -> None:

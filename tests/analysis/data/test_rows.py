@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from analysis.data.reading import load
@@ -126,6 +127,21 @@ CHANGES: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str]] = {
     ),
     "a last mini-batch missing": (
         lambda rows: rows[~of(rows, int(rows["step"].max()))], "mini-batches in this round",
+    ),
+    "a last mini-batch missing everywhere": (
+        lambda rows: rows[rows["step"] < rows["step"].max()],
+        "round 3, step 17: its turn has 5, and 6 are configured",
+    ),
+    "a mini-batch of the warm-up missing everywhere": (
+        lambda rows: rows[rows["step"] > 0].assign(step=rows["step"] - 1),
+        "round 0, step 0: its turn has 4, and 5 are configured",
+    ),
+    "the same mini-batch in a whole round": (
+        lambda rows: rows.assign(batch=rows["batch"].where(rows["round"] != 2, 0)),
+        "round 2, step 11: its round was dealt another",
+    ),
+    "a round missing everywhere": (
+        lambda rows: rows[rows["round"] < 3], "is recorded, without mini-batches",
     ),
     "processor time of no machine": (put("cpu_ns", 10**15), "column cpu_ns: "),
     "a contender of nobody": (
@@ -348,19 +364,37 @@ def test_records_that_contradict(
         load([stored(tmp_path, records, whole[1])])
 
 
-@pytest.mark.parametrize("timeout_s", [None, "soon", 86_400, 1e300])
+def test_rounds_that_are_nowhere(
+    whole: tuple[MachineRecords, pd.DataFrame], tmp_path: Path
+) -> None:
+    """Neither in the orders, nor among the turns and mini-batches, but in the configuration. With
+    earlier records, which have no orders of their own, mini-batches are counted."""
+    records = whole[0].model_copy(deep=True)
+    for contest in records.contests:
+        contest.order.pop()
+        contest.turns = [turn for turn in contest.turns if turn.round < 3]
+    rows = whole[1][whole[1]["round"] < 3]
+    with pytest.raises(RecordError, match=r"replicate 1: its order has 2 rounds, of 3"):
+        load([stored(tmp_path, records, rows)])
+    folder = write(tmp_path / "earlier", SMALL)
+    write_batches(folder / "batches.parquet", read_machine(folder)[1].filter(pc.field("round") < 3))
+    with pytest.raises(RecordError, match=r"batches\.parquet: .* has 17 mini-batches, of 23"):
+        load([folder])
+
+
+@pytest.mark.parametrize("timeout_s", [600, 86_400])
 def test_a_contest_may_wait_for_an_answer(
-    whole: tuple[MachineRecords, pd.DataFrame], tmp_path: Path, timeout_s: object
+    whole: tuple[MachineRecords, pd.DataFrame], tmp_path: Path, timeout_s: float
 ) -> None:
     """Of each contender, a day if the configuration says so."""
     records = whole[0].model_copy(deep=True)
-    records.study.configuration["contest"] = {"timeout_s": timeout_s}
+    records.study.configuration["contest"]["timeout_s"] = timeout_s
     contest = records.contests[0]
     contest.duration_s = 3.5 * 86_400
     began = datetime.fromtimestamp(contest.turns[0].start_ns / 1e9, UTC)
     contest.started = (began - timedelta(days=2)).isoformat(timespec="seconds")
     folder = stored(tmp_path, records, whole[1])
-    if isinstance(timeout_s, float | int):
+    if timeout_s > 600:
         assert load([folder])
     else:
         with pytest.raises(RecordError, match="duration_s: 302400, a day more than its turns"):

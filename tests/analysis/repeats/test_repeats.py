@@ -248,9 +248,7 @@ def test_what_is_no_repeat_is_refused(
 
 
 def test_what_only_decides_how_precisely_may_differ(study: Make) -> None:
-    other = reconfigured(
-        study(2, replicates=5), lambda r: r.study.configuration.update(contest={"rounds": 4})
-    )
+    other = study(2, replicates=5, rounds=4)
     assert len(read_series([study(1), other, study(3, machine="laptop")])) == 3
 
 

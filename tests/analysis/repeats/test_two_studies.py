@@ -170,10 +170,7 @@ def test_what_only_one_recorded_is_named_apart(study: Make) -> None:
 
 
 def test_the_configuration_is_compared_by_key(study: Make) -> None:
-    def rounds(number: int) -> Callable[[MachineRecords], object]:
-        return lambda r: r.study.configuration.update(contest={"rounds": number, "turn": 4})
-
-    found = two(reconfigured(study(1), rounds(8)), reconfigured(study(2), rounds(12)))
+    found = two(study(1), study(2, rounds=12))
     assert changed(found)["configuration: contest.rounds"] == ("8", "12")
     assert "configuration: contest.turn" not in changed(found)
 
