@@ -30,6 +30,7 @@ SLOW_S = 20.0
 SHOWN = 20  # escaped cases
 PART = 100  # cases that a process is given at a time
 EVERY = 5_000  # cases between two lines of progress
+FREE = 10  # times as many reports of changes that are in no fixed form
 
 
 class Outcome(NamedTuple):
@@ -67,7 +68,8 @@ class Fuzz:
         if draw.random() < 0.5:
             return self.configurations.once(draw)
         case = self.study.change(draw)
-        report = self.folder / "report" if draw.random() < self.reported else None
+        share = self.reported * (FREE if case.free else 1)
+        report = self.folder / "report" if draw.random() < share else None
         try:
             return case.what, self.study.read(case, report)
         except Exception:

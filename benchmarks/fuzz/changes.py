@@ -23,6 +23,22 @@ def paths(value: Any, above: Path = ()) -> Iterator[Path]:
             yield from paths(value[key], (*above, key))
 
 
+class Places:
+    """The paths of a value by their last key. A key is drawn first, because nearly all paths of
+    records lead to a loss or a weight."""
+
+    def __init__(self, value: Any) -> None:
+        self.by_key: dict[str, dict[Path, list[Path]]] = {}
+        for path in paths(value):
+            names = tuple(key for key in path if isinstance(key, str))
+            self.by_key.setdefault(names[-1], {}).setdefault(names, []).append(path)
+
+    def drawn(self, draw: random.Random) -> Path:
+        """A path to a random key in a random place."""
+        places = draw.choice([*self.by_key.values()])
+        return draw.choice(draw.choice([*places.values()]))
+
+
 def changed(value: Any, path: Path, draw: random.Random) -> tuple[Any, str]:
     """The value with one change at `path`, and the kind of change. Parts that the change does not
     touch are the same objects as before."""

@@ -28,10 +28,12 @@ WORKLOAD, REPLICATES = "mnist-cnn", 2
 
 
 class Case(NamedTuple):
-    """What was changed, and whether it must be refused."""
+    """What was changed, whether it must be refused, and whether it is in no fixed form, so that
+    only a report shows what comes of it."""
 
     what: str
     refused: bool = False
+    free: bool = False
 
 
 class SmallStudy:
@@ -48,16 +50,21 @@ class SmallStudy:
             for one in records.contests
             if one.workload == WORKLOAD and one.replicate <= REPLICATES
         ]
-        records.study.replicates = REPLICATES
+        asked = records.study.configuration
+        records.study.replicates = asked["replicates"] = REPLICATES
+        asked["workloads"] = {WORKLOAD: asked["workloads"][WORKLOAD]}
+        for contest in records.contests:
+            contest.group, contest.place = WORKLOAD, 0
         for name in ("workloads", "datasets", "certificates"):
             own = [one for one in getattr(records, name) if workload_of(one) == WORKLOAD]
             setattr(records, name, own)
         write_machine(self.folder, records, batches.filter(few))
+        load([self.folder])  # unless it can be read, all changes of it are refused
         self.whole = {name: (self.folder / name).read_bytes() for name in FILES}
         text = pa.input_stream(pa.BufferReader(self.whole[RECORDS]), compression="zstd").read()
         self.values: dict[str, Any] = json.loads(text)
         self.changed, self.known = RECORDS, dict[str, Any]()
-        self.paths = list(changes.paths(self.values))
+        self.places = changes.Places(self.values)
         self.stored = read_table(self.folder / "batches.parquet", STORED)
         self.turns = pq.read_table(self.folder / "turns.parquet")
 
@@ -70,10 +77,11 @@ class SmallStudy:
         self.put(self.changed, self.whole[self.changed])
 
     def records(self, draw: random.Random) -> Case:
-        values, what = changes.changed(self.values, draw.choice(self.paths), draw)
+        path = self.places.drawn(draw)
+        values, what = changes.changed(self.values, path, draw)
         content = json.dumps(values).encode(errors="surrogatepass")
         self.put(RECORDS, pa.Codec("zstd").compress(content, asbytes=True))
-        return Case(f"records: {what}")
+        return Case(f"records: {what}", free=bool({"configuration", "system_info"} & {*path}))
 
     def batches(self, draw: random.Random) -> Case:
         change = tables.changed(self.stored, draw)
