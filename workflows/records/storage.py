@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
+from workflows.records.checksum import compressed
 from workflows.records.columns import BATCHES, DEFAULTS, impossible
 from workflows.records.earlier import READABLE, renamed_fields, upgraded
 from workflows.records.limits import ALL_ROWS, ROWS, TABLE
@@ -67,15 +68,15 @@ def plain_line(text: str) -> str:
 def write_json(path: Path, record: Record, **options: Any) -> None:
     """Write a record in one go, so that the file is there whole or not at all.
 
-    A file that ends in `.zst` is compressed. Pydantic's `model_dump` gets the `options`. The file
-    says nothing about who writes it (private.py), unless the record is `local`.
+    A file that ends in `.zst` is compressed, with a checksum. Pydantic's `model_dump` gets the
+    `options`. The file says nothing about who writes it (private.py), unless the record is `local`.
     """
     small = path.suffix == COMPRESSED
     values = record.model_dump(mode="json", **options)
     values = values if record.local else anonymous(values)
     content = to_json(values, indent=None if small else 1, inf_nan_mode="constants") + b"\n"
     if small:
-        content = pa.Codec("zstd", compression_level=LEVEL).compress(content, asbytes=True)
+        content = compressed(content, LEVEL)
     with atomic(path) as temporary:
         temporary.write_bytes(content)
 
@@ -96,10 +97,7 @@ def read_json(path: Path, kind: type[R]) -> R:
         values = printable(values) if SUSPECT.search(content) else values
         version = values.get("schema_version", SCHEMA) if isinstance(values, dict) else SCHEMA
         if version not in READABLE:
-            raise RecordError(
-                f"{path}: schema version {shown(version)}, this samestep reads "
-                f"{READABLE[0]} to {READABLE[-1]}"
-            )
+            raise unreadable(path, version)
         record = kind.model_validate(upgraded(values))
     except ValidationError as error:
         raise RecordError(f"{path}: {what(error)}") from None
@@ -113,6 +111,11 @@ def read_json(path: Path, kind: type[R]) -> R:
     if line := renamed_fields(values, path.parent):
         print(plain_line(line), file=sys.stderr)
     return record
+
+
+def unreadable(path: Path, version: object) -> RecordError:
+    which = f"this samestep reads {READABLE[0]} to {READABLE[-1]}"
+    return RecordError(f"{path}: schema version {shown(version)}, {which}")
 
 
 def require_size(path: Path, most: int) -> None:
@@ -267,8 +270,8 @@ def read_parts(path: Path, schema: pa.Schema) -> Parts:
         raise damaged(path, error) from None
     if rows > ALL_ROWS:
         raise RecordError(f"{path}: {rows:,} rows, at most {ALL_ROWS:,} are read")
-    if version > SCHEMA:
-        raise RecordError(f"{path}: schema version {version}, this samestep reads up to {SCHEMA}")
+    if version not in READABLE:
+        raise unreadable(path, version)
     for field in schema:
         if found.names.count(field.name) > 1:
             raise RecordError(f"{path}: column {field.name} is there twice")
@@ -279,8 +282,8 @@ def read_parts(path: Path, schema: pa.Schema) -> Parts:
         own = found.field(field.name).type
         if (own.value_type if pa.types.is_dictionary(own) else own) != field.type:
             raise RecordError(
-                f"{path}: column {field.name}: types differ ({own} in the file, {field.type} is "
-                "wanted)"
+                f"{path}: column {field.name}: types differ ({shown(own)} in the file, "
+                f"{field.type} is wanted)"
             )
     return Parts(path, schema, rows, parts_of(path, schema, found.names))
 

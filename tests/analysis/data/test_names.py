@@ -1,6 +1,7 @@
 """Names become files, and sizes become memory: what is none, or too large, is refused."""
 
 import json
+import random
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -21,9 +22,11 @@ from workflows.planning.configfiles import read
 from workflows.planning.configuration import Configuration
 from workflows.planning.entries import ContenderEntry, ContestEntry, ControlsEntry
 from workflows.records import kinds, limits, storage
+from workflows.records.checksum import compressed
 from workflows.records.columns import BATCHES
 from workflows.records.machine_folder import read_machine, write_machine
-from workflows.records.storage import RecordError
+from workflows.records.machine_records import MachineRecords
+from workflows.records.storage import RecordError, read_json
 
 SMALL = Recipe(
     workloads=("mnist-cnn",), threads=(1,), variants=("default",), replicates=2, rounds=2,
@@ -231,6 +234,53 @@ def test_a_changed_byte_of_a_page_is_found(one: Path, tmp_path: Path, refused: R
     content[chunk.data_page_offset + chunk.total_compressed_size - 5] ^= 1
     path.write_bytes(content)
     assert "batches.parquet: not a readable Parquet file" in refused(folder)
+
+
+def test_a_changed_byte_of_the_records_is_found(
+    one: Path, tmp_path: Path, refused: Refused
+) -> None:
+    """By the checksum of their content; records of before it are read without."""
+    folder = tmp_path / "compact"
+    write_machine(folder, *read_machine(one))
+    path = folder / "records.json.zst"
+    content = path.read_bytes()
+    whole = read_json(path, MachineRecords)
+    draw = random.Random(1)
+    for place in (4, len(content) - 1, *draw.sample(range(len(content)), 200)):
+        changed = bytearray(content)
+        changed[place] ^= 1 << (2 if place == 4 else draw.randrange(8))
+        path.write_bytes(changed)
+        try:
+            assert read_json(path, MachineRecords) == whole  # some bits mean nothing
+        except RecordError as error:
+            assert str(error).startswith(f"{path}: ")
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    assert "records.json.zst: ZSTD decompress failed: Restored data doesn't match" in refused(
+        folder
+    )
+    path.write_bytes(pa.Codec("zstd").compress((one / "records.json").read_bytes(), asbytes=True))
+    assert read_json(path, MachineRecords).study == whole.study
+
+
+@pytest.mark.parametrize("size", [0, 1, 4, 8, 15, 31, 32, 33, 63, 64, 1000, 10**6])
+def test_any_content_has_its_checksum(size: int) -> None:
+    """Arrow refuses a frame whose checksum is wrong."""
+    content = random.Random(size).randbytes(size)
+    with pa.input_stream(pa.BufferReader(compressed(content, 1)), compression="zstd") as stream:
+        assert stream.read() == content
+
+
+def test_versions_and_types_of_any_length(one: Path, refused: Refused) -> None:
+    path = one / "batches.parquet"
+    table = pq.read_table(path)
+    for version in ("-1", "1", "99", "9" * 4000):
+        metadata = {storage.VERSION: version.encode()}
+        pq.write_table(table.replace_schema_metadata(metadata), path)
+        assert f"batches.parquet: schema version {version[:50]}" in refused(one)
+    long = pa.array([{"x" * 60_000: 1}] * table.num_rows)
+    at = table.schema.get_field_index("step_ns")
+    pq.write_table(table.set_column(at, "step_ns", long), path)
+    assert "column step_ns: types differ (struct<xxx" in refused(one)
 
 
 def test_an_error_that_nobody_has_thought_of_is_one_line(
