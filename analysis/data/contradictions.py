@@ -25,6 +25,7 @@ from workflows.records.schema import (
 
 # Counters are read a little outside a turn, and the kernel adds to some every few seconds.
 BESIDE_S = 10
+EVENTS = 1e7  # in a second of a core, more than any kernel counts
 WATTS = 1e6  # more than any machine takes, also if a counter starts again within a turn
 MIB = 2**30  # more than any machine has
 CHANCE = math.log(1e9)  # two contests may draw the same orders by chance if there are fewer
@@ -191,6 +192,8 @@ def counted(
     yield "elsewhere_us", turn.elsewhere_s, cores * most
     yield "pressure_us", turn.pressure_s, most
     yield "peak_mib", turn.peak_mib, mib
+    for key in ("throttles", "minor_faults", "major_faults"):
+        yield key, getattr(turn, key), EVENTS * cores * most
     yield "package_j", turn.package_j, WATTS * most
     yield "gpu_j", turn.gpu_j, WATTS * most
 

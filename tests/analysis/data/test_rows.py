@@ -219,6 +219,9 @@ def test_steps_that_overlap(tmp_path: Path) -> None:
             )
         ),
         (lambda turns: setattr(turns[3], "package_j", 1e11), "package_j: 1e.11 "),
+        (lambda turns: setattr(turns[3], "throttles", 2**60), "throttles: 1.15292e.18 in a turn"),
+        (lambda turns: setattr(turns[3], "major_faults", 1e11), "major_faults: 1e.11 in a turn"),
+        (lambda turns: setattr(turns[3], "minor_faults", 1e11), "minor_faults: 1e.11 in a turn"),
         (lambda turns: setattr(turns[3], "gpu_j", 1e11), "gpu_j: 1e.11 "),
         (lambda turns: setattr(turns[3], "cores", 99), "cores: 99 in a turn of .*, at most 1 can"),
     ],
