@@ -22,8 +22,10 @@ TITLES: ContextVar[Mapping[str, str]] = ContextVar("titles", default=KNOWN)
 
 @contextmanager
 def titled(titles: Mapping[str, str]) -> Iterator[None]:
-    """Use one machine's `titles` as framework names until the block ends."""
-    before = TITLES.set(titles)
+    """Use one machine's `titles` as framework names until the block ends, without Markdown's marks:
+    they stand in texts with marks of the report's own."""
+    named = {name: re.sub(r"[`*]|\](?=\()", "", title) for name, title in titles.items()}
+    before = TITLES.set(named)
     try:
         yield
     finally:
@@ -173,6 +175,17 @@ def markdown_cell(text: str) -> str:
     """The text as one cell of a table: on one line, without a tag or a link of its own."""
     text = re.sub(r"\s*[\r\n]+\s*", " ", text).replace("](", "]\\(")
     return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", re.sub(r"\\*\|", r"\\|", text))
+
+
+def quoted(text: str) -> str:
+    """A text of others in Markdown or in rich text: a backslash before each mark of code, emphasis
+    or a link shows it as it is."""
+    return re.sub(r"\]\\*\(", r"]\\(", re.sub(r"\\*([`*])", r"\\\1", text))
+
+
+def unquoted(text: str) -> str:
+    """Rich text for a terminal: texts of others as they were."""
+    return re.sub(r"\\([`*(])", r"\1", text)
 
 
 def unlinked(text: str) -> str:

@@ -18,9 +18,11 @@ from analysis.format import (
     markdown_table,
     percent,
     probability,
+    quoted,
     runs,
     three,
     title,
+    unquoted,
     with_ends,
 )
 from analysis.repeats.series import (
@@ -32,6 +34,7 @@ from analysis.repeats.series import (
     joint_tests,
     speeds,
 )
+from analysis.report.layout import Rich
 from analysis.report.markup import fence, for_markdown
 from analysis.report.sections.comparing.movement import turn
 from analysis.stats.inference import of_equivalence
@@ -46,7 +49,7 @@ class Sheet:
     rows: list[list[str]]
 
     def markdown(self) -> str:
-        return markdown_table(self.columns, self.rows)
+        return markdown_table(self.columns, [[*map(quoted, row)] for row in self.rows])
 
 
 @dataclass(frozen=True)
@@ -206,7 +209,7 @@ def follows(page: Page) -> Iterator[str]:
         )
         if changed := changed_settings(series.studies):
             settings = "; ".join(setting(*key, by) for key, by in changed.items())
-            yield f"Not all of these studies ran with the same settings: {settings}."
+            yield f"Not all of these studies ran with the same settings: {quoted(settings)}."
         reaches = sorted(row.reach for row in series.rows if row.reach is not None)
         if reaches:
             yield (
@@ -314,7 +317,7 @@ def markdown(page: Page, command: str, figure: str) -> str:
     parts = [
         "# How well results repeat",
         repeated(page),
-        bullets(follows(page)),
+        bullets(map(Rich, follows(page))),
         f"![Each study's ratio by comparison, coloured by occasion]({figure})",
         METHOD.format(least=OCCASIONS, narrow=narrow, **known).strip(),
     ]
@@ -324,7 +327,7 @@ def markdown(page: Page, command: str, figure: str) -> str:
     parts += ["## Tests", capture_sheet(page).markdown()]
     if page.joint:
         parts += [joint_sheet(page).markdown(), TESTS.strip()]
-    parts += [for_markdown(text) for text in [" ".join(speed_sentences(page))] if text]
+    parts += [for_markdown(Rich(text)) for text in [" ".join(speed_sentences(page))] if text]
     parts += [
         "## The studies",
         study_sheet(page).markdown(),
@@ -353,7 +356,7 @@ def show(page: Page) -> None:
         console.print(table(sheet))
         console.print()
     texts = [*follows(page), *joint_sentences(page), *speed_sentences(page)]
-    print(*(text.replace("**", "") for text in texts), sep="\n")
+    print(*(unquoted(text.replace("**", "")) for text in texts), sep="\n")
 
 
 def terminal(width: int) -> Console:

@@ -14,6 +14,11 @@ from analysis.report.figures.style import Figure, Theme
 from analysis.report.tables import Table
 
 
+class Rich(str):
+    """Text written by the report itself, in which `code` and *emphasis* are marked as in Markdown.
+    Texts of others in it are `quoted`."""
+
+
 class Severity(IntEnum):
     """A warning stands on the first screen, a note under "Threats to validity"."""
 
@@ -25,7 +30,7 @@ class Severity(IntEnum):
 class Caveat:
     """A fact that the reader should know before trusting the answer: what was `seen`, and what to
     `do` about it. The `heading` of a warning is one or two words that also stand without colour; a
-    note has none."""
+    note has none. Texts of others in them are `quoted`."""
 
     severity: Severity
     heading: str
@@ -33,8 +38,8 @@ class Caveat:
     do: str
 
     @property
-    def text(self) -> str:
-        return f"{self.seen} {self.do}"
+    def text(self) -> Rich:
+        return Rich(f"{self.seen} {self.do}")
 
 
 def warning(heading: str, seen: str, do: str) -> Caveat:
@@ -43,11 +48,6 @@ def warning(heading: str, seen: str, do: str) -> Caveat:
 
 def note(seen: str, do: str) -> Caveat:
     return Caveat(Severity.NOTE, "", seen, do)
-
-
-class Rich(str):
-    """Text written by the report itself, in which `code` and *emphasis* are marked as in
-    Markdown."""
 
 
 class Content:

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from analysis.format import unlinked
+from analysis.format import quoted, unlinked
 from analysis.report.layout import Rich
 
 PAGES = r"\.\./\.\./docs/[\w-]+\.md(?:#[\w-]+)?"  # where links in rich text may go
@@ -21,7 +21,7 @@ def for_html(value: Any) -> Any:
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     rich = isinstance(value, Rich)
-    value = html.escape(value) if rich else value
+    value = entities(html.escape(value)) if rich else value
     value = re.sub(r"(?<=\d) (?=(%|[kMGT]?B|[kMGT]?FLOP)\b|%)", "\u00a0", value)
     value = re.sub(r"(?<=\d)e-(?=\d)", "e-\u2060", value).replace(" †", "\u00a0†")
     if not rich:
@@ -33,8 +33,12 @@ def for_html(value: Any) -> Any:
 
 
 def for_markdown(value: Any) -> Any:
-    """Text on one line, without a tag, a picture or a link that the report did not write."""
-    return value if isinstance(value, Markup) else unlinked(on_one_line(value))
+    """Text on one line. No tag, picture or link and, in rich text alone, marks of the report's own:
+    those of others are shown as they are."""
+    if isinstance(value, Markup):
+        return value
+    text = on_one_line(value)
+    return unlinked(own_links(text) if isinstance(value, Rich) else quoted(text))
 
 
 def for_fence(value: Any) -> Markup:
@@ -49,8 +53,16 @@ def fence(text: str) -> Markup:
 
 
 def on_one_line(value: Any) -> str:
-    text = re.sub(r"\s*[\r\n]+\s*", " ", str(value))
-    return re.sub(rf"\]\((?!{PAGES}\))", r"]\\(", text.replace("<", "&lt;"))
+    return re.sub(r"\s*[\r\n]+\s*", " ", str(value)).replace("<", "&lt;")
+
+
+def own_links(text: str) -> str:
+    return re.sub(rf"\]\((?!{PAGES}\))", r"]\\(", text)
+
+
+def entities(text: str) -> str:
+    """Rich text in which quoted marks are entities, so that they become no tags."""
+    return re.sub(r"\\([`*(])", lambda found: f"&#{ord(found[1])};", text)
 
 
 def packed(text: str) -> Markup:

@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from analysis.format import titled
+from analysis.format import titled, unquoted
 from analysis.report.first import FirstScreen, Matrix
 from analysis.report.first.across import across
 from analysis.report.first.grid import BOLD
@@ -42,7 +42,7 @@ def lines(chapter: Chapter) -> list[str]:
 def first_screen(shown: FirstScreen) -> Iterator[str]:
     for heading, text in shown.warnings:
         yield ""
-        yield from wrapped(f"{heading}: {text}")
+        yield from wrapped(f"{heading}: {unquoted(text)}")
     yield ""
     yield from wrapped(shown.headline)
     for text in shown.findings:

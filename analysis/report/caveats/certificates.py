@@ -7,7 +7,7 @@ from analysis.findings.fairness.audit import entries, mismatches
 from analysis.findings.fairness.settings import UNRECORDED
 from analysis.findings.fairness.timed_turns import hidden_updates
 from analysis.findings.findings import Findings
-from analysis.format import count, few, listing, percent, sentence
+from analysis.format import count, few, listing, percent, quoted, sentence
 from analysis.report.layout import Caveat, note, warning
 from analysis.report.prose import contender, place, places
 from analysis.report.prose import workload as workload_title
@@ -35,7 +35,7 @@ def mismatched(findings: Findings) -> Iterator[Caveat]:
     for setting, where in mismatches(lines, named):
         yield warning(
             "Mismatched",
-            f"{setting} should be equal and is not: {where}.",
+            quoted(f"{setting} should be equal and is not: {where}."),
             "Do not rely on ratios there; make the setting equal or declare it.",
         )
 
@@ -53,7 +53,7 @@ def uncertified(findings: Findings) -> Iterator[Caveat]:
         if alone and row.status in ("refused", "failed"):
             yield note(
                 f"The certificate of {contender(row.id)} ({place(row.id)}) is {row.status}: "
-                f"{sentence(row.reason)}",
+                f"{quoted(sentence(row.reason))}",
                 "Do not compare its times.",
             )
 
@@ -69,7 +69,8 @@ def other_optimisers(findings: Findings) -> Iterator[Caveat]:
                     reasons.append((BenchmarkId.of(record.workload, row), other.reason))
     for kind, rows in found.items():
         yield note(
-            f"Refused with {kind}: {places(one for one, _ in rows)}: {sentence(rows[0][1])}",
+            f"Refused with {quoted(kind)}: {places(one for one, _ in rows)}: "
+            f"{quoted(sentence(rows[0][1]))}",
             "Nothing here is timed with it; mend the adapter before you do.",
         )
 
@@ -89,7 +90,7 @@ def hidden(findings: Findings) -> Iterator[Caveat]:
     found = hidden_updates(findings.machine)
     if found:
         parts = [
-            f"{few(names, NAMED)} of {workload_title(workload)} ({len(names)} of {every})"
+            f"{quoted(few(names, NAMED))} of {workload_title(workload)} ({len(names)} of {every})"
             for workload, (names, every) in found.items()
         ]
         yield note(
@@ -112,6 +113,6 @@ def changed_settings(findings: Findings) -> Iterator[Caveat]:
     changing = {line.setting for line in findings.compared_settings if " | " in line.value}
     if changing:
         yield note(
-            f"Settings that changed between replicates: {listing(sorted(changing))}.",
+            f"Settings that changed between replicates: {quoted(listing(sorted(changing)))}.",
             "Measure the replicates again under one setting.",
         )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from analysis.data.results import grouped
 from analysis.findings.controls import ControlLine, beyond_chance, expected_misses, judged, missed
 from analysis.findings.findings import Findings
-from analysis.format import count, listing, percent, sentence
+from analysis.format import count, listing, percent, quoted, sentence
 from analysis.report.layout import Caveat, note, warning
 from analysis.report.prose import place, share, subject, workload
 
@@ -51,7 +51,7 @@ def strange(findings: Findings) -> Iterator[Caveat]:
             yield warning(
                 "Self-test failed",
                 f"The control `{row.id.contender}` did not compute the same as its contender: "
-                f"{sentence(row.reason)}",
+                f"{quoted(sentence(row.reason))}",
                 f"Do not rely on differences on the {workload(row.id.workload)}; report this.",
             )
 

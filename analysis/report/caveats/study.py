@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from analysis.findings.findings import Findings
-from analysis.format import count, listing, title
+from analysis.format import count, listing, quoted, title
 from analysis.report.layout import Caveat, note, warning
 from analysis.report.prose import places, workload
 
@@ -26,8 +26,8 @@ def stand_in(findings: Findings) -> Iterator[Caveat]:
         if record.kind == "stand-in":
             yield warning(
                 "Stand-in data",
-                f"{workload(record.workload)} did not run on MNIST but on {record.source}. Times "
-                "hardly depend on pixels, losses do.",
+                f"{workload(record.workload)} did not run on MNIST but on "
+                f"{quoted(record.source)}. Times hardly depend on pixels, losses do.",
                 "Name a folder with MNIST in `SAMESTEP_MNIST` for the losses of MNIST.",
             )
 
@@ -36,8 +36,8 @@ def random_words(findings: Findings) -> Iterator[Caveat]:
     for record in findings.machine.records.datasets:
         if record.kind == "tokens":
             yield note(
-                f"{workload(record.workload)} trains on {record.source}. Times hardly depend on "
-                "words, losses do.",
+                f"{workload(record.workload)} trains on {quoted(record.source)}. Times hardly "
+                "depend on words, losses do.",
                 "Compare no loss with one of a real text.",
             )
 

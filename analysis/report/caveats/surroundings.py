@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from analysis.findings.findings import Findings
 from analysis.findings.machine import virtual
-from analysis.format import listing
+from analysis.format import listing, quoted
 from analysis.report.layout import Caveat, note
 from frameworks.device import DEVICES
 
@@ -15,8 +15,8 @@ ONE = "Measure the whole study again with one version and configuration."
 def virtual_machine(findings: Findings) -> Iterator[Caveat]:
     if kind := virtual(findings.machine):
         yield note(
-            f"The machine is a {kind}. Neighbours may slow some contenders more than others, so "
-            "intervals cover this hour on this host.",
+            f"The machine is a {quoted(kind)}. Neighbours may slow some contenders more than "
+            "others, so intervals cover this hour on this host.",
             "Repeat the study on another day, and give the report both (`--earlier`).",
         )
 
@@ -63,8 +63,8 @@ def frequency(findings: Findings) -> Iterator[Caveat]:
     ]
     if unknown:
         yield note(
-            f"The processor's {listing(unknown)} cannot be read here, so its frequency may have "
-            "changed. Turns spread that over all contenders.",
+            f"The processor's {quoted(listing(unknown))} cannot be read here, so its frequency may "
+            "have changed. Turns spread that over all contenders.",
             "Measure on a machine of your own to rule it out.",
         )
 
@@ -85,4 +85,4 @@ def versions(findings: Findings) -> Iterator[Caveat]:
     changed = [line.key for line in findings.system_info if line.changed == "yes"]
     names = sorted(key for key in changed if key.startswith("versions."))
     if names:
-        yield note(f"Versions changed between contests: {listing(names)}.", ONE)
+        yield note(f"Versions changed between contests: {quoted(listing(names))}.", ONE)

@@ -13,7 +13,10 @@ from tests.analysis.repeats.test_repeats import reconfigured
 from workflows.records.machine_records import MachineRecords
 
 Make = Callable[..., Path]
-ATTACK = "<img src=x onerror=alert(1)> [x](javascript:alert(2)) https://evil.example"
+ATTACK = (
+    "<img src=x onerror=alert(1)> [x](javascript:alert(2)) https://evil.example "
+    "[y](../../docs/y.md) **loud**"
+)
 REASON = f"{ATTACK} failed"
 
 
@@ -37,6 +40,7 @@ def test_nothing_of_theirs_is_a_tag_or_a_link(study: Make, tmp_path: Path, numbe
     text = text.replace("</details>", "").replace(f":{CUT}//evil", "")
     assert "onerror" in text and "<img" not in text and "://evil" not in text
     assert not re.search(r"(?<!\\)\]\((?!page\.svg)", text)
+    assert "**loud" not in text
 
 
 @pytest.mark.parametrize("number", [2, 3])

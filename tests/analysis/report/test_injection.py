@@ -20,8 +20,11 @@ import pytest
 
 from analysis.data.reading import load
 from analysis.findings.findings import FORMULA, cell, is_number
-from analysis.format import CUT, file_name, markdown_table
+from analysis.format import CUT, file_name, markdown_table, quoted, unquoted
 from analysis.literature.section import SECTION
+from analysis.repeats.page import Sheet
+from analysis.report.layout import Rich
+from analysis.report.markup import for_html, for_markdown
 from analysis.report.page import write as write_report
 from analysis.report.sections.comparing import comparisons
 from analysis.report.sections.comparing.half_width import Advice
@@ -37,16 +40,18 @@ WORKLOAD = "script-alert-1"  # names are letters, digits and few marks: test_nam
 MACHINES = ("1e5..csv", "0-.html")
 TAG = "<script>alert(1)</script>"
 TITLES = {
-    "pytorch": "Py|Torch `$a_b$` </script><b onclick=alert(3)>",
+    "pytorch": "Py|Torch `$a_b$` </script><b onclick=alert(3)> **strong** [own](../../docs/own.md)",
     "tensorflow": "[click](javascript:alert(4)) \\| *x* ` https://evil.example www.evil.example "
     "me@evil.example me&#64;evil.example me\\@evil.example",
 }
-TITLE = "Costs $x^2$ and $\\frac{ | </script> `]]> --> <!-- </title>"
+OWN = "[own](../../docs/own.md) **strong** *loud* `code`"
+TITLE = f"Costs $x^2$ and $\\frac{{ | </script> `]]> --> <!-- </title> {OWN}"
 VARIANT = "sum.1-1"
 PITFALL = "label $\\frac{ </text><script>alert(6)</script> | `"
 REASON = (
     "\x1b[31mError\x1b[0m\x07: | a | b |\n<img src=x onerror=alert(7)>\n\n## heading\n"
-    "[x](javascript:alert(8)) <https://evil.example> mailto:me@evil.example \u202etxt.exe"
+    "[x](javascript:alert(8)) <https://evil.example> mailto:me@evil.example "
+    f"{OWN} \\`code` \u202etxt.exe"
 )
 SETTING = "-2+3+cmd|' /C calc'!A0"
 COMMAND = "snakemake --config 'title=\"</code></script>```\n# heading\"'"
@@ -170,6 +175,17 @@ def test_no_element_of_theirs_is_on_the_page(reports: tuple[Path, Path]) -> None
     assert all(re.match(ours, link) or link in files for link in theirs.links)
 
 
+def test_marks_of_theirs_are_shown_and_are_no_marks(reports: tuple[Path, Path]) -> None:
+    """Links to pages, code and emphasis, which the report's own texts have."""
+    page, text = ((reports[0] / f"report.{kind}").read_text() for kind in ("html", "md"))
+    assert "own.md" not in str(Tags(page).links) and "](../../docs/own.md" not in text
+    assert not re.search("<(b|i|code)>(strong|loud|code)<", page)
+    assert html.unescape(page).count(OWN) > 5
+    outside = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    assert r"\*\*strong\*\* \*loud\* \`code\`" in outside
+    assert not re.search(r"(?<!\\)(\*\*?|`)(strong|loud|code)", outside)
+
+
 def test_scripts_of_the_page_are_its_own(reports: tuple[Path, Path]) -> None:
     """Those that run are the same in both reports; data among them is the text of a file."""
     theirs, plain = (Tags((out / "report.html").read_text()).scripts for out in reports)
@@ -280,6 +296,18 @@ def test_a_link_is_shown_as_text(link: str) -> None:
     _, _, row = markdown_table(["a"], [[link]]).splitlines()
     assert row.replace(CUT, "") == f"| {link} |" and CUT in row
     assert markdown_table(["a"], [["a&commat;b &lt;"]]).endswith("| a&amp;commat;b &lt; |")
+
+
+def test_marks_are_the_reports_own() -> None:
+    theirs, own = f"{OWN} \\` `", "`a` *b* [c](../../docs/c.md)"
+    shown = r"[own]\(../../docs/own.md) \*\*strong\*\* \*loud\* \`code\` \` \`"
+    assert for_markdown(theirs) == shown == quoted(quoted(theirs))
+    assert Sheet(["a"], [[theirs]]).markdown().endswith(f"| {shown} |")
+    assert for_markdown(Rich(f"{own} {quoted(theirs)}")) == f"{own} {shown}"
+    page = str(for_html(Rich(f"{own} {quoted(theirs)}")))
+    marked = '<code>a</code> <i>b</i> <a href="../../docs/c.md">c</a>'
+    assert page.startswith(marked) and "<" not in page.removeprefix(marked)
+    assert html.unescape(page).endswith(f"{OWN} ` `") and unquoted(quoted(OWN)) == OWN
 
 
 def test_a_part_of_a_file_name() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from analysis.data.results import Machine
 from analysis.findings.findings import Findings
 from analysis.findings.harness import HarnessLine
-from analysis.format import count, large, listing, percent, short
+from analysis.format import count, large, listing, percent, quoted, short
 from analysis.report.layout import Chapter, Parts, Rich, Section, Terms
 from analysis.report.prose import more, share, spread, workload
 from frameworks.workloads import Stage, Workload, from_dict
@@ -92,7 +92,7 @@ def contests(machine: Machine) -> str:
     ]
     seconds = sum(record.duration_s for record in records)
     took = f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{seconds:.0f} seconds"
-    fixed = f" {machine.study.fixed}" if machine.study.fixed else ""
+    fixed = f" {quoted(machine.study.fixed)}" if machine.study.fixed else ""
     return f"{listing(each)} took {took}; each is one replicate, in fresh processes.{fixed}"
 
 

@@ -1,11 +1,11 @@
 """Threats to validity: what weakens the conclusions, the most serious first."""
 
 from analysis.format import count
-from analysis.report.layout import Bullets, Chapter, Parts, Rich, Section
+from analysis.report.layout import Bullets, Chapter, Parts, Section
 
 
 def threats(chapter: Chapter) -> Parts:
-    return [Bullets([Rich(one.text) for one in chapter.notes])]
+    return [Bullets([one.text for one in chapter.notes])]
 
 
 def inside(chapter: Chapter) -> str:
