@@ -27,18 +27,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     # Only now: statistics and plotting take a second or two to import.
-    from analysis.data.reading import load
+    from analysis.data.reading import load, naming
     from analysis.data.series import with_others
     from analysis.format import any_encoding, file_name
     from analysis.literature.section import SECTION
     from analysis.report.page import write
     from analysis.report.terminal import all_lines
-    from workflows.records.storage import RecordError, unforeseen
+    from workflows.records.storage import RecordError
 
     any_encoding()
 
     try:
-        with unforeseen(options.folders[0]):
+        with naming([*options.folders, *options.earlier]):
             machines = with_others(load(options.folders), options.earlier)
             out = options.out or Path("reports") / file_name(machines[0].study.name)
             chapters = write(machines, out, options.brief, [SECTION])

@@ -1,7 +1,8 @@
 """Reads and checks the folders of a report: one per machine, all of one study."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -16,14 +17,14 @@ from analysis.data.occasions import occasion
 from analysis.data.results import PHASES, Machine, Uncompared
 from analysis.data.rows import Checks
 from analysis.data.turns import ahead, whole_turns
-from analysis.format import line
+from analysis.format import line, listing
 from frameworks.workloads import from_dict, to_dict
 from workflows.records.columns import BATCHES
 from workflows.records.limits import ROWS
 from workflows.records.machine_folder import open_machine, records_file
 from workflows.records.machine_records import MachineRecords
 from workflows.records.schema import UNCOMPARED, ContestRecord
-from workflows.records.storage import Parts, RecordError
+from workflows.records.storage import Parts, RecordError, unforeseen
 
 # Decide what is compared. Replicates, rounds and turns only decide how precisely.
 COMMON = ("smoke", "reference", "fastest", "confidence")
@@ -38,7 +39,7 @@ def load(folders: Sequence[Path]) -> tuple[Machine, ...]:
         RecordError: a folder is missing or incomplete, a start of a machine is given twice, folders
             do not measure the same, or no folder has a measurement.
     """
-    machines = named_by_start([read(folder) for folder in folders])
+    machines = named_by_start([*map(read_alone, folders)])
     for name, times in Counter(machine.name for machine in machines).items():
         if times > 1:
             raise RecordError(f"machine {name} is given twice: two studies of one start of it")
@@ -61,6 +62,24 @@ def load(folders: Sequence[Path]) -> tuple[Machine, ...]:
     if not any(len(machine.batches) for machine in machines):
         raise RecordError(f"nothing measured: {first_reason(machines)}")
     return tuple(machines)
+
+
+@contextmanager
+def naming(folders: Sequence[Path]) -> Iterator[None]:
+    """Errors of the block name the folder that is at fault, or all if it could be any of them."""
+    try:
+        with unforeseen(listing(folders, "or")):
+            yield
+    except RecordError as error:
+        if any(str(folder) in str(error) for folder in folders):
+            raise
+        raise RecordError(f"{listing(folders)}: {error}") from None
+
+
+def read_alone(folder: Path) -> Machine:
+    """`read`, so that an unforeseen error names this folder alone."""
+    with unforeseen(folder):
+        return read(folder)
 
 
 def named_by_start(machines: Sequence[Machine]) -> list[Machine]:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from analysis.format import listing
 from workflows.output import place, printing
 from workflows.records.storage import RecordError, unforeseen
 from workflows.records.whole_files import write_together
@@ -24,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=place, default=Path("reports/literature"), help="where to")
     options = parser.parse_args(arguments)
     try:
-        with unforeseen(options.studies[0] if options.studies else "literature"):
+        with unforeseen(listing(options.studies, "or") or "literature"):
             files = made(options.studies)
         write_together({options.out / name: content for name, content in files.items()})
     except RecordError as error:

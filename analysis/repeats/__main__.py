@@ -16,7 +16,7 @@ from pathlib import Path
 
 from analysis.format import any_encoding
 from workflows.output import place, printing
-from workflows.records.storage import RecordError, unforeseen
+from workflows.records.storage import RecordError
 from workflows.records.whole_files import atomic
 
 
@@ -34,10 +34,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.earlier and len(options.folders) != 2:
         parser.error("--earlier needs two studies; give three or more without it")
+    from analysis.data.reading import naming  # takes a second to import
+
     any_encoding()
     show = pair if len(options.folders) == 2 else series
     try:
-        with unforeseen(options.folders[0]):
+        if show is series and options.out and options.out.suffix == ".svg":
+            raise RecordError(f"--out {options.out}: a Markdown file is wanted, its figure is this")
+        with naming([*options.folders, *options.earlier]):
             return show(options.folders, options.earlier, options.out)
     except RecordError as error:
         print(f"repeats: {error}", file=sys.stderr)
@@ -74,8 +78,6 @@ def series(folders: Sequence[Path], _: Sequence[Path], out: Path | None) -> int:
             from analysis.repeats.figure import drawing
 
             figure = out.with_suffix(".svg")
-            if figure == out:
-                raise RecordError(f"--out {out}: a Markdown file is wanted, its figure is this one")
             text = markdown(page, command(sorted(folders), out), figure.name)
             drawn = drawing(page.found, page.starts)
             for path, content in ((figure, drawn), (out, text)):

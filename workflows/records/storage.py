@@ -325,7 +325,7 @@ def unforeseen(where: object) -> Iterator[None]:
     from records of other people. `python -X dev` shows the place instead."""
     try:
         yield
-    except (RecordError, OSError):
+    except (RecordError, OSError, MemoryError):
         raise
     except Exception as error:
         if sys.flags.dev_mode:

@@ -8,10 +8,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.__main__ import main
+from analysis.data import reading
 from tests.analysis.data.conftest import Refused
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
 from workflows.records.columns import BATCHES
+from workflows.records.machine_records import MachineRecords
 from workflows.records.storage import write_batches
 
 SMALL = Recipe(workloads=("mnist-cnn",), threads=(1,), variants=("default",), replicates=2)
@@ -60,7 +62,24 @@ def test_different_studies(one: Path, refused: Refused) -> None:
 
 def test_one_machine_twice(one: Path, refused: Refused) -> None:
     other = write(one.parent / "other", SMALL)
-    assert "given twice" in refused(one, other)
+    said = refused(one, other)
+    assert "given twice" in said and f"{one} and {other}: machine {SMALL.machine}" in said
+
+
+def test_the_folder_at_fault_is_named(
+    one: Path, refused: Refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second one; both, if an error of the analysis could be of either."""
+    other = write(one.parent / "other", Recipe(**{**vars(SMALL), "machine": "b"}))
+
+    def contradictions(records: MachineRecords) -> list[str]:
+        return [{SMALL.machine: ""}[records.machine]] * 0
+
+    monkeypatch.setattr(reading, "contradictions", contradictions)
+    assert f"analysis: {other}: these records cannot be used (KeyError" in refused(one, other)
+    monkeypatch.setattr(reading, "contradictions", lambda _: [])
+    monkeypatch.setattr("analysis.data.series.check_series", lambda _: {}["x"])
+    assert f"analysis: {one} or {other}: these records cannot be used" in refused(one, other)
 
 
 def test_nothing_measured(tmp_path: Path, refused: Refused) -> None:

@@ -243,8 +243,10 @@ def test_what_is_no_repeat_is_refused(
         reconfigured(folders[1], change)
     with pytest.raises(RecordError, match=re.escape(reason)):
         read_series(folders)
-    assert main([str(folder) for folder in [*folders, study(3)]]) == 2
-    assert "not repeats of each other" in capsys.readouterr().err
+    folders.append(study(3))
+    assert main([str(folder) for folder in folders]) == 2
+    said = capsys.readouterr().err
+    assert "not repeats of each other" in said and all(str(folder) in said for folder in folders)
 
 
 def test_what_only_decides_how_precisely_may_differ(study: Make) -> None:

@@ -238,7 +238,8 @@ def test_the_same_study_twice_is_refused(study: Make, capsys: pytest.CaptureFixt
     assert main([str(folder), str(folder)]) == 2
     with pytest.raises(RecordError, match="not repeats of each other"):
         two(study(2), study(3), reconfigured(study(4), upgraded))
-    assert "name two studies" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert said.startswith(f"repeats: {folder} and {folder}: contest 1") and "name two" in said
 
 
 def test_earlier_studies_need_two(study: Make) -> None:
