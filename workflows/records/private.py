@@ -68,7 +68,25 @@ ORDINARY = frozenset(
      "token"]
 )  # fmt: skip
 CREDENTIALS = re.compile(r"(?<=://)(?:[^\s/]+|[^\s/:@]+:[^\s@]+)(?=@)")  # `user:password` in a URL
-KEYED = re.compile(r"((?:passw(?:or)?d|token|secret|api_?key)=)[^\s,;&]+", re.IGNORECASE)
+# Secrets that a text names. After `=` any value is one. After a colon or a space, only what has a
+# letter and a digit: "unexpected token: x" and "token 5 is unknown" are honest. After a weak word,
+# names of tensors are honest, too.
+STRONG = r"passw(?:or)?d|passphrase|secret|credentials?|(?:access|account|api|private)[_-]?key"
+WEAK = r"token|auth(?!or)|cookie|bearer|(?<![A-Za-z])(?:pwd?|pat|pin|otp|jwt|dsn|sas)"
+PART = r"[^\s,;&\"']"
+MIXED = rf"(?!(?:b?float|u?int|complex)\d)(?={PART}*\d)(?={PART}*[A-Za-z])"
+TOLD = r"[\"']?(?:\s*:\s*|\s+)[\"']?"
+KEYED = [
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"((?:{STRONG}|{WEAK})[\"']?=[\"']?)(?!(?:none|null|true|false|basic)\b){PART}+",
+        rf"((?:{STRONG}){TOLD}){MIXED}{PART}{{5,}}",
+        rf"((?:{WEAK}){TOLD}){MIXED}"
+        r"(?:[A-Za-z\d+=-]{8,}(?![\w./+=-])|(?:gh[a-z]|hf|sk|glpat)[_-]\w{6,})",
+        rf"(authorization[\"']?\s*:\s*[\"']?(?:(?:basic|bearer|digest|token)\s+)?){PART}+",
+    )
+]
+KEYS = re.compile(rf"{STRONG}|{WEAK}|authorization", re.IGNORECASE)
 # What may replace characters other than letters and digits, when a message escapes a text, encodes
 # it for a URL, or joins its lines.
 BETWEEN = r"(?:%[\dA-Fa-f]{2}|\\+(?:[nrt]|x[\da-f]{2}|u[\da-f]{4})|[^A-Za-z0-9])*"
@@ -77,12 +95,13 @@ BEGIN = r"(?<![\w.~/-])"
 # Homes may be mounted anywhere, and follow an option like -L.
 ANY_HOME = re.compile(
     rf"{BEGIN}(?<!http:)(?<!https:)(-[A-Za-z]+)?"
-    r"(?:(?:\.\.(?=/))?(?:/+[\w.-]+){0,9}?/+(?:home|Users)/+[^/\s\"':;,]+|/+root(?![\w-]))"
+    r"(?:(?:\.\.(?=/))?(?:/+[\w.-]+){0,9}?/+(?:home|Users)/+[^/\s\"':;,]+|/+root(?![\w-])"
+    r"|~[A-Za-z_][\w.-]*(?=/)|\b[A-Za-z]:[\\/]+Users[\\/]+[^\\/\s\"':;,]+)"
 )
 ANY_PYTHON = re.compile(
     rf"(?:{BEGIN}|(?<=file:))[~/.][^\s\"':;,=]*/(?=bin/python[\d.]*|(?:site|dist)-packages/)"
 )
-ANY_PATH = re.compile(rf"{BEGIN}~?/[^\s\"':;,=]*/")
+ANY_PATH = re.compile(rf"{BEGIN}(?:~?/[^\s\"':;,=]*/|~[\w.-]+/(?:[^\s\"':;,=]*/)?)")
 
 
 def anonymous(value: Any) -> Any:
@@ -94,9 +113,10 @@ def anonymous(value: Any) -> Any:
         said = said if said.isascii() else said.encode(errors="replace").decode()
         for secret, only_free in secrets:
             said = secret.sub(SECRET, said) if free or not only_free else said
-        if "=" in said:
-            said = KEYED.sub(rf"\1{SECRET}", said)
-        if "/" in said:
+        if KEYS.search(said):
+            for keyed in KEYED:
+                said = keyed.sub(rf"\1{SECRET}", said)
+        if "/" in said or "\\" in said:
             said = CREDENTIALS.sub(SECRET, said)
             for pattern, instead in folders:
                 said = pattern.sub(instead, said)

@@ -56,6 +56,9 @@ NEVER = (
     HOME,
     "john",
     "secretive",
+    "alice",
+    "planted-1x",
+    "planted-2x",
     sys.prefix,
 )
 
@@ -68,6 +71,8 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("XLA_FLAGS", f"--xla_dump_to={HOME}/dump --xla_cpu_use_fusion=false")
     monkeypatch.setenv("LD_PRELOAD", f"/opt/{USER}/libtcmalloc.so.4")
+    monkeypatch.setenv("GLIBC_TUNABLES", "~alice/lib.so ~alice/x/y.so")
+    monkeypatch.setenv("JAX_PLATFORMS", "--xla_auth=planted-1x --xla_cache_pw=planted-2x")
     monkeypatch.setenv("TF_XLA_FLAGS", "https://jane:word@example.org/x")
     monkeypatch.setattr(platform, "node", lambda: HOST)
     monkeypatch.setattr(socket, "gethostname", lambda: HOST)
@@ -97,6 +102,7 @@ def test_only_named_variables_are_recorded(planted: None) -> None:
     assert set(found) <= set(FLAGS) and not set(found) & set(SECRETS)
     assert found["LD_PRELOAD"] == ".../libtcmalloc.so.4" and found["TF_XLA_FLAGS"] == "..."
     assert "--xla_cpu_use_fusion=false" in found["XLA_FLAGS"] and "/data" not in str(found)
+    assert found["GLIBC_TUNABLES"] == ".../lib.so .../y.so"
 
 
 def test_the_list_names_what_is_known_to_change_times() -> None:
@@ -137,10 +143,33 @@ def test_a_value_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         ("/home//other/x", "~/x"),
         (f"{USER.title()} and {USER.upper()}", "(user) and (user)"),
         ("abacus/home/cpu/1", "abacus/home/cpu/1"),
+        ("in ~alice/x, ~bob/y and ~5/3", "in ~/x, ~/y and ~5/3"),
+        ("in C:\\Users\\alice\\x and d:/Users/alice/x", "in ~\\x and ~/x"),
+        (
+            "--xla_auth=Sup3r --credential=abc9 --xla_cache_pw=hunter2z auth=None",
+            "--xla_auth=(secret) --credential=(secret) --xla_cache_pw=(secret) auth=None",
+        ),
+        ("password: hunter9", "password: (secret)"),
+        ('{"api_key": "ab-99"}', '{"api_key": "(secret)"}'),
+        ("Authorization: Bearer abcd, Basic", "Authorization: Bearer (secret), Basic"),
+        ("token qrstuv22x and ghp_01ab23 refused", "token (secret) and ghp_01ab23 refused"),
+        ("token=ghp_01ab23, Bearer hf_01ab23cd", "token=(secret), Bearer (secret)"),
     ],
 )
 def test_a_reason(planted: None, text: str, left: str) -> None:
     assert anonymous({"reason": text}) == {"reason": left}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["token 5 is unknown", "key: value", "KeyError: key=conv2d_1", "a tokens data set",
+     "unexpected token: layer3.conv2d_12/kernel", "token float32", "token dense_12 of 2048 tokens",
+     "bearer token", "no password: required", "author: x1y2z3a4", "signature=(None, 32)",
+     "the forward pass 12a", "secret sharing", "spin 12ab34cd", "hash keys=32", "auth=basic",
+     "authority: nobody", "a pathological pattern 12345abcdef", "~ 5 % and x ~y"],
+)  # fmt: skip
+def test_an_honest_reason_stays(planted: None, text: str) -> None:
+    assert anonymous({"reason": text}) == {"reason": text}
 
 
 @pytest.mark.parametrize(
