@@ -4,7 +4,7 @@ import json
 import re
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,26 +48,55 @@ def escaped(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def parse(values: Mapping[str, Any]) -> Configuration:
-    """Check a configuration, whose keys may have their former names. Raises
-    ConfigurationError, naming each key that is wrong."""
-    heading = "The configuration cannot be used:"
+def parse(values: Mapping[str, Any], where: Callable[[str], object] | None = None) -> Configuration:
+    """Check a configuration, whose keys may have their former names. `where` gives the file of a
+    line that begins with a key. Raises ConfigurationError, with a line for each fault."""
+
+    def refused(*lines: str) -> ConfigurationError:
+        if where:
+            return ConfigurationError(*(f"{where(line)}: {line}" for line in lines))
+        return ConfigurationError("The configuration cannot be used:", *lines)
+
     if too_much := beyond_bounds(values):
-        raise ConfigurationError(heading, too_much)
+        raise refused(too_much)
     now = renamed_keys(values)[0]
     try:
         study = Configuration.model_validate(now)
     except ValidationError as error:
-        lines = [describe(item) for item in error.errors()]
+        # A value that is of none of several types is one fault.
+        faults = {place(item) or str(item["msg"]): item for item in reversed(error.errors())}
+        lines = [describe(item) for item in reversed(faults.values())]
         more = [f"... and {len(lines) - 12} more"] if len(lines) > 12 else []
-        raise ConfigurationError(heading, *lines[:12], *more) from None
+        raise refused(*lines[:12], *more) from None
     recorded = study.model_dump(mode="json")
     for key in taken_for_numbers(now, recorded):
         what = f"{key.lstrip('.')}: a number is wanted, not a truth value"
-        raise ConfigurationError(heading, what)
+        raise refused(what)
     if too_much := beyond_bounds({"workloads, sweeps and all other keys": recorded}):
-        raise ConfigurationError(heading, too_much)
+        raise refused(too_much)
     return study
+
+
+def origin(files: Mapping[str, Mapping[str, Any]]) -> Callable[[str], str]:
+    """For a line that begins with a key: the last file that sets the key, as deep as any file has
+    it; all files if none does."""
+    given = {path: renamed_keys(values)[0] for path, values in files.items() if values}
+
+    def of(line: str) -> str:
+        keys = list(filter(None, re.split(r"[.\[\]]|: ", line)))[:5]
+        depths = {path: depth(values, keys) for path, values in given.items()}
+        most = max(depths.values(), default=0)
+        found = [path for path, own in depths.items() if own == most]
+        return found[-1] if most else ", ".join(found)
+
+    return of
+
+
+def depth(values: Any, keys: Sequence[str]) -> int:
+    """How many of these keys are there, each in the value of the one before it."""
+    if not (keys and isinstance(values, Mapping) and keys[0] in values):
+        return 0
+    return 1 + depth(values[keys[0]], keys[1:])
 
 
 def beyond_bounds(values: Mapping[str, Any]) -> str:
@@ -92,9 +121,18 @@ def taken_for_numbers(given: Any, read: Any, key: str = "") -> Iterator[str]:
             yield from taken_for_numbers(one, other, f"{key}[{number}]")
 
 
+def path_of(item: Any) -> list[Any]:
+    return [part for part in item["loc"] if part not in ("constrained-int", "literal['all']")]
+
+
+def place(item: Any) -> str:
+    """`contenders[0].threads`"""
+    parts = (f"[{p}]" if isinstance(p, int) else f".{p}" for p in path_of(item))
+    return "".join(parts).lstrip(".")
+
+
 def describe(item: Any) -> str:
-    path = [part for part in item["loc"] if part not in ("constrained-int", "literal['all']")]
-    where = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path).lstrip(".")
+    path, where = path_of(item), place(item)
     message = str(item["msg"]).removeprefix("Value error, ")
     if item["type"] == "extra_forbidden":
         message = "unknown key" + suggestion(str(path[-1]), known_keys(path[:-1]))
@@ -121,12 +159,15 @@ def known_keys(path: list[Any]) -> Iterable[str]:
 def read(paths: Iterable[Path]) -> Configuration:
     """Read YAML files, later ones over earlier ones key by key, as Snakemake merges them."""
     merged: dict[str, Any] = {}
+    files: dict[str, dict[str, Any]] = {}
     for path in paths:
         values = contents(path)
         for line in notes_on_renamed(values, str(path)):
             print(line, file=sys.stderr)
+        files.pop(str(path), None)
+        files[str(path)] = values
         merge(merged, renamed_keys(values)[0])
-    return parse(merged)
+    return parse(merged, origin(files))
 
 
 def contents(path: Path) -> dict[str, Any]:

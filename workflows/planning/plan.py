@@ -264,9 +264,9 @@ def contenders_here(study: Configuration, name: str | None = None) -> list[Plann
 def configuration_of(request: StudyRequest, folders: Folders) -> Configuration:
     """The checked configuration. Raises PlanError, for example if a framework is gone."""
     try:
-        return parse(request.configuration)
+        return parse(request.configuration, lambda _: folders.study)
     except ConfigurationError as error:
-        raise PlanError(f"{folders.study}: {error}") from None
+        raise PlanError(str(error)) from None
 
 
 def load_study(folders: Folders) -> Configuration:

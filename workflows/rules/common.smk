@@ -25,9 +25,10 @@ from workflows.output import explained
 
 try:
     # Snakemake takes the last of two equal keys, and numbers to other bases.
-    for path in [configfiles.DEFAULT, *workflow.overwrite_configfiles]:
-        configfiles.contents(Path(path))
-    STUDY = configfiles.parse(configfiles.in_order(config))
+    paths = [configfiles.DEFAULT, *map(Path, workflow.overwrite_configfiles)]
+    given = {os.path.relpath(path): configfiles.contents(path) for path in paths}
+    given["--config"] = workflow.config_settings.config
+    STUDY = configfiles.parse(configfiles.in_order(config), configfiles.origin(given))
     NODES = nodes.introduced(STUDY)
     MACHINES = [*NODES] or [fingerprint()]
     for machine in MACHINES:  # before a rule asks, whose errors are Snakemake's

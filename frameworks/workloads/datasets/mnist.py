@@ -182,7 +182,7 @@ def locate(folder: Path, name: str, settings: MnistSettings) -> Path:
     if not folder.is_dir():
         raise DataError(
             f"{key}: {folder}: this folder should hold MNIST, but it does not exist. Do one of "
-            f"these:\n- name the folder that holds it;\n- {without}: {elsewhere}."
+            f"these: name the folder that holds it, or {without}: {elsewhere}."
         )
     ways = [f"put {name} there"]
     other: Split = "test" if settings.split == "train" else "train"
@@ -192,7 +192,7 @@ def locate(folder: Path, name: str, settings: MnistSettings) -> Path:
     ways.append(f"{without}: {elsewhere}")
     raise DataError(
         f"{key}: {folder}: {name} is missing, gzipped or not (MNIST's {settings.split} split). "
-        "Do one of these:" + "".join(f"\n- {way};" for way in ways[:-1]) + f"\n- {ways[-1]}."
+        f"Do one of these: {'; or '.join(ways)}."
     )
 
 

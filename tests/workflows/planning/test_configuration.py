@@ -160,6 +160,37 @@ def test_unreadable_files_are_named(tmp_path):
         assert f"{name}.yaml" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        ("replicates: x", "margin: 0.1", "one.yaml: replicates: "),
+        ("contest: {turn: 0}", "contest: {rounds: 3}", "one.yaml: contest.turn: "),
+        ("contest: {turn: 3}", "contest: {turn: 0}", "two.yaml: contest.turn: "),
+        ("threads: [0]", "smoke: true", "one.yaml: threads[0]: "),
+        ("seed: 1", "sede: 1", "two.yaml: sede: unknown key"),
+        ("workloads: {w: {layers: 1}}", "workloads: {v: {from: mlp}}", "one.yaml: workloads: w: "),
+        ("seed: 1", "5: x", "study.yaml, {one}, {two}: [5]: "),
+    ],
+)
+def test_a_fault_is_one_line_that_names_its_file(tmp_path, first, second, said):
+    one, two = tmp_path / "one.yaml", tmp_path / "two.yaml"
+    one.write_text(first)
+    two.write_text(second)
+    with pytest.raises(ConfigurationError) as caught:
+        read([CONFIG / "study.yaml", one, two])
+    said = said.format(one=one, two=two)
+    assert f"/{said}" in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_two_faults_are_two_lines(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("margin: 5\nreplicates: x")
+    with pytest.raises(ConfigurationError) as caught:
+        read([CONFIG / "study.yaml", path])
+    lines = [line.split(": ")[:2] for line in str(caught.value).split("\n  ")]
+    assert sorted(lines) == [[str(path), "margin"], [str(path), "replicates"]]
+
+
 def test_later_files_go_over_earlier_ones_key_by_key(tmp_path):
     (tmp_path / "over.yaml").write_text("contest: {rounds: 3}\nworkloads: {mlp: {batch: 16}}\n")
     study = read([CONFIG / "study.yaml", tmp_path / "over.yaml"])

@@ -98,4 +98,4 @@ def test_a_configuration_that_cannot_be_is_named_with_its_file(study, capsys, mo
     folders.study.write_text(json.dumps({**request, "configuration": {}}))
     words = ["--study", str(folders.root), "--workload", "mlp"]
     status, text = said(capsys, "workflows.stages.prepare", words, monkeypatch)
-    assert status == 1 and f"{folders.study}: The configuration cannot be used" in text
+    assert status == 1 and f"{folders.study}: contenders: this key is missing" in text
