@@ -29,6 +29,8 @@ def explained(error: Exception) -> str:
     """An error for people. An error of the file system says what to do."""
     if not isinstance(error, OSError) or not error.strerror:
         return str(error)
+    if error.errno == errno.ENOENT and not error.filename:
+        return "the current folder does not exist any more: change to another"
     where = f"{visible(error.filename)}: " if error.filename else ""
     remedy = REMEDIES.get(error.errno or 0, "")
     return f"{where}{error.strerror}" + (f": {remedy}" if remedy else "")
@@ -73,6 +75,8 @@ def printing(name: str, main: Callable[[], int]) -> int:
 def unexpected(error: Exception) -> str:
     """A line about an error: its message if its class is samestep's, else its class and message,
     and the last line of samestep that it came from."""
+    if isinstance(error, MemoryError) or "failed to map segment" in str(error):  # of a library
+        return "there is not enough memory for this: free some, or allow this process more"
     if type(error).__module__.partition(".")[0] in ROOMS:
         return str(error)
     said = " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST]

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +29,24 @@ def test_what_nobody_has_foreseen_is_a_line_with_its_place(capsys):
     said = capsys.readouterr().err
     assert said.startswith("study: KeyError: 'a\\nb' in tests/workflows/test_output.py:")
     assert "PYTHONDEVMODE=1 shows" in said and said.count("\n") == 1
+
+
+def test_too_little_memory_is_said(capsys):
+    for error in (MemoryError(), ImportError("x.so: failed to map segment from shared object")):
+        assert printing("samestep", raising(error)) == FAILED
+        assert capsys.readouterr().err.startswith("samestep: there is not enough memory for this")
+
+
+def test_a_folder_that_is_gone_is_said(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    tmp_path.rmdir()
+    assert printing("samestep", lambda: bool(Path.cwd())) == REFUSED
+    assert "the current folder does not exist any more" in capsys.readouterr().err
+
+
+def test_no_backend_of_figures_is_asked_for():
+    words = [sys.executable, "-c", "import analysis.report.figures.style"]
+    subprocess.run(words, cwd=ROOT, env={**os.environ, "MPLBACKEND": "nope"}, check=True)
 
 
 @pytest.mark.parametrize("error", [RecordError("one.json: key: wrong"), PlanError("not here")])

@@ -70,3 +70,10 @@ def test_a_mask_that_allows_nothing_is_no_matter(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     assert (tmp_path / "own").stat().st_mode & 0o777 == 0o644
+
+
+def test_an_error_while_writing_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with pytest.raises(OSError, match="file") as error, atomic(path):
+        raise OSError(errno.EFBIG, "File too large")
+    assert error.value.filename == str(path) and not path.exists()
