@@ -63,13 +63,15 @@ def covered(judged: Judged, truth: Floats | float = 0.0) -> Rate:
 def cell(studies: Sequence[RecordedStudy], name: str, replicates: int, count: int) -> Cell:
     judged = simulated(fit(studies, DESIGNS[name][0]), name, replicates, count)
     each = ((judged.low <= 0) & (judged.high >= 0)).mean(axis=0)
+    with np.errstate(divide="ignore"):  # of pairs without any scatter
+        half_width = np.expm1(np.exp(np.log((judged.high - judged.low) / 2).mean()))
     return Cell(
         design=name,
         replicates=replicates,
         coverage=covered(judged),
         lowest=float(each.min()),
         highest=float(each.max()),
-        half_width=float(np.expm1(np.exp(np.log((judged.high - judged.low) / 2).mean()))),
+        half_width=float(half_width),
         verdicts={f"{truth:g}": judged.verdicts(truth) for truth in TRUTHS},
     )
 
