@@ -16,7 +16,7 @@ from workflows.planning.configuration import Configuration
 from workflows.planning.isolated import isolated
 from workflows.planning.plan import PlannedContender, contenders_here
 from workflows.planning.provenance import installed
-from workflows.planning.replicates import AROUND_S, LEAST, announcement
+from workflows.planning.replicates import AROUND_S, announcement, fewest, fixed
 from workflows.planning.todo import UNRANKED
 from workflows.progress import WIDTH, about
 from workflows.records.folders import Folders
@@ -47,7 +47,7 @@ def require_ready(study: Configuration, cores: int | None = None) -> None:
         NotReady: an interpreter does not start, a required framework is not installed, or nobody
             could read the records.
     """
-    least = min(LEAST, study.replicates or LEAST) if study.minutes else study.replicates or 1
+    least = fewest(study) if study.minutes else study.replicates or 1
     for one in needs.recorded(study, cores):
         if (size := one.fixed + least * one.each) > one.most:
             raise NotReady(
@@ -155,11 +155,17 @@ def data(study: Configuration, folders: Folders) -> str:
 
 def lasting(study: Configuration, folders: Folders) -> str:
     """How long the study takes, and how many replicates it has."""
-    if said := announcement(folders, study):
+    said = announcement(folders, study)
+    if said and fixed(folders, study):
         return said
-    number = study.replicates or 1
+    number = fewest(study) if said else study.replicates or 1
     seconds = number * contest_s(study) + certificates_s(study) + AROUND_S
-    return f"about {about(seconds)} for {names.counted(number, 'replicate')}, roughly estimated"
+    replicates = names.counted(number, "replicate")
+    if not said:
+        return f"about {about(seconds)} for {replicates}, roughly estimated"
+    if seconds <= 60 * (study.minutes or 0):
+        return said
+    return f"{said} Even {replicates} may take about {about(seconds)}, roughly estimated."
 
 
 def contest_s(study: Configuration) -> float:

@@ -31,6 +31,11 @@ def fitting(study: Configuration, before_s: float, each_s: float) -> int:
     return min(max(math.floor(left_s / each_s), LEAST), most)
 
 
+def fewest(study: Configuration) -> int:
+    """The least number of replicates of a study with `minutes`."""
+    return min(LEAST, study.replicates or LEAST)
+
+
 def choose(
     study: Configuration,
     key: str,
@@ -99,11 +104,10 @@ def announcement(folders: Folders, study: Configuration) -> str:
     if found := fixed(folders, study):
         return found.sentence
     most = f", at most {study.replicates}" if study.replicates else ""
-    least = min(LEAST, study.replicates or LEAST)
     group = " of each group" * (len(study.groups) > 1)
     return (
-        f"As many replicates as fit in {shown(study.minutes)} (at least {least}{most}): fixed "
-        f"after the first contest{group}."
+        f"As many replicates as fit in {shown(study.minutes)} (at least {fewest(study)}{most}): "
+        f"fixed after the first contest{group}."
     )
 
 

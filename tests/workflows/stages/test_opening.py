@@ -49,6 +49,18 @@ def test_the_estimate_grows_with_what_there_is_to_do(asked):
     assert certificates_s(one) < certificates_s(asked(certificate={"steps": 500}))
 
 
+def test_minutes_that_are_too_few_are_said(asked, tmp_path):
+    def said(**changes):
+        return " ".join(" ".join(opening(asked(**changes), Folders(tmp_path), "r")).split())
+
+    long = {"steps": 10_000}
+    assert "Even" not in said(minutes=15, replicates=8)
+    assert "contest. Even 5 replicates may take about 3 min, roughly estimated." in said(
+        minutes=1, replicates=8, certificate=long
+    )
+    assert "Even 2 replicates" in said(minutes=1, replicates=2, certificate=long)
+
+
 def test_a_required_framework_must_be_installed(asked, monkeypatch):
     monkeypatch.setattr("workflows.planning.opening.installed", lambda name, python: {})
     require_ready(asked())
