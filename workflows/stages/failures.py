@@ -28,17 +28,21 @@ from workflows.records.schema import CertificateRecord, CertificateRow, Contende
 from workflows.records.storage import RecordError, read_json
 
 # What differs each time: UUIDs, addresses, files in a temporary folder, zones behind a time,
-# days and months, numbers that are written in letters, and any word with a digit in it.
+# days and months, numbers that are written in letters, and any word with a digit in it, with a unit
+# of time or of bytes behind it.
 PASSING = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|0[xX][0-9a-fA-F]+|\b(?:[a-f]{8,}|[A-F]{8,})\b"
     r"|\S*samestep-[0-9a-f]{16}\S*|/tmp/\S*"
     r"|\d{1,2}:\d\d[\d:.]*(?: ?[AP]M)? ?(?:UTC|MSK|Z|[A-Z]{1,4}T)\b"
     r"|\b(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?\b"
     r"|\b(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sep|Oct|Nov|Dec)[a-z]*\b|\b[AP]M\b"
-    r"|\b(?:inf|Inf|infinity|Infinity|nan|NaN)\b|\w*\d\w*"
+    r"|\b(?:inf|Inf|infinity|Infinity|nan|NaN)\b"
+    r"|\w*\d\w*(?: ?(?:(?:[mnuµμ]s|min|sec|[kKMGT]i?B)\b"
+    r"|(?:(?:milli|micro|nano)?second|minute|hour|day|byte)s?\b))?"
 )
 OPENED = "The study goes on without it. To have it tried again, delete"
-PLURAL = re.compile(r"(?<=[a-z]{2})s\b")  # of what is counted
+PLURAL = re.compile(r"(?<=ind)(?:ex|ices)\b|(?<=[a-z]{2})[eisy]+\b")  # and its singular
+LETTERS = 200  # of a reason that count: long ones are cut, elsewhere if numbers have other widths
 
 
 def contest_files(folders: Folders, study: Configuration) -> list[Path]:
@@ -144,10 +148,11 @@ def ways(path: Path) -> list[tuple[str, ...]]:
 
 
 def lasting(reason: str) -> list[str]:
-    """The words of a reason that are the same whenever the same happens, sorted, because a set of
-    Python has another order in each process."""
+    """The first words of a reason that are the same whenever the same happens, sorted, because a
+    set of Python has another order in each process."""
     kept = PLURAL.sub("", PASSING.sub("", reason.replace(tempfile.gettempdir(), "/tmp")))
-    return sorted(set(re.findall(r"[^\W\d_]{2,}", kept)))
+    words = " ".join(re.findall(r"[^\W\d_]{2,}", kept))
+    return sorted(set(words[:LETTERS].split()))
 
 
 def main() -> int:

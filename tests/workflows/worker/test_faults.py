@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from itertools import permutations
 
 import pandas as pd
 import pytest
@@ -61,6 +62,9 @@ def test_some_faults_are_rows_and_cost_nobody_anything(study, abacus, monkeypatc
     assert [process for process in marked("FAULTS", "some") if process.pid != os.getpid()] == []
 
 
+CUT = "{0} of {0} rows: " + " ".join(map("".join, permutations("abcde", 4)))
+
+
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
@@ -76,6 +80,12 @@ def test_some_faults_are_rows_and_cost_nobody_anything(study, abacus, monkeypatc
         ("at 10:00 UTC, 9:12:01 AM CEST", "at 10:00 CET, 9:12:03.5 PM PT", True),
         (f"no ~/scratch/samestep-{'deadbeef' * 2}/samestep-qwertyui/x",
          f"no ~/scratch/samestep-{'01234567' * 2}/samestep-asdfghjk/y", True),
+        ("slept for 998 ms with 3 MB of 900 bytes", "slept for 1.2 s with 1.5 GiB of 2 kB", True),
+        ("after 59 seconds", "after 1 hour", True),
+        ("1 process, 1 index, 1 time, 1 entry", "2 processes, 2 indices, 2 times, 2 entries", True),
+        (CUT.format(9)[:400], CUT.format("1,234,567")[:400], True),
+        (f"no beads: {CUT.format(9)}"[:400], f"no strings: {CUT.format(9)}"[:400], False),
+        ("no device answers in 3 ms", "no thread answers in 3 ms", False),
         ("no ~/samestep-autograd/one", "no ~/samestep-autograd/other", False),
         ("at 10:00 killed by SIGSEGV", "at 10:00 killed by SIGABRT", False),
         ("killed by SIGSEGV", "killed by SIGABRT", False),
