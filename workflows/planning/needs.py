@@ -7,7 +7,8 @@ the numbers that its processes hold at the same time, and the files that it writ
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +20,14 @@ from frameworks.workloads import Workload, narrowed
 from workflows.machine.fingerprint import available_cores
 from workflows.planning.configuration import MOST, Configuration
 from workflows.planning.isolated import environment, environments_folder, isolated
-from workflows.planning.plan import contenders, contenders_here, controls, loaded, uncompared
+from workflows.planning.plan import (
+    PlannedContender,
+    contenders,
+    contenders_here,
+    controls,
+    loaded,
+    uncompared,
+)
 from workflows.records.columns import RANGES
 from workflows.records.folders import Folders
 from workflows.records.limits import ALL_ROWS, ROWS, TURNS
@@ -30,6 +38,7 @@ FLOAT32, FLOAT64 = 4, 8
 # the copies of weights, of gradients and of an optimiser's state that frameworks hold.
 PROCESS_BYTES = 350e6
 COPIES = 3.0
+COMPARED = 2  # copies of weights in float64 beside each worker of a certificate
 WEIGHTS_KEPT = 7  # steps after which the reference's weights are kept
 LEAST_BYTES = 30e6  # of any process: Python and NumPy
 LOGS_BYTES = 50e6
@@ -66,7 +75,7 @@ class Recorded(NamedTuple):
 
 
 def needs(study: Configuration, folders: Folders) -> Needs:
-    """What the largest contest holds in memory, and what the whole study writes."""
+    """What the largest contest or certificate holds in memory, and what the whole study writes."""
     workloads = {name: study.workload(name) for name in study.workloads}
     every = contenders_here(study)
     own = [one for one in every if DEVICES[one.device].is_host] or every
@@ -78,6 +87,7 @@ def needs(study: Configuration, folders: Folders) -> Needs:
     numbers = len(able) * held
     least = processes * LEAST_BYTES + numbers
     memory = processes * PROCESS_BYTES + COPIES * numbers + batches
+    memory = max(memory, certified(workloads.values(), able))
     rows = len([*own, *other]) * len(workloads) * (study.replicates or 10)
     rows *= study.contest.warmup + study.contest.rounds * study.contest.turn
     disk = LOGS_BYTES + ROW_BYTES * rows
@@ -96,6 +106,16 @@ def needs(study: Configuration, folders: Folders) -> Needs:
     missing = [n for n in wanted if isolated(study, n) and not environment(n).python.exists()]
     few, many = (len(missing) * size for size in ENVIRONMENT_BYTES)
     return Needs(memory, least, disk, temporary, (few, many))
+
+
+def certified(workloads: Iterable[Workload], able: Sequence[PlannedContender]) -> float:
+    """Bytes of memory that the largest certificate holds. All contenders of a framework keep their
+    processes, and as many as there are cores train in float64 at the same time."""
+    count = max(Counter(one.framework for one in able).values(), default=0)
+    largest = max(
+        FLOAT64 * (COMPARED * one.parameters + COPIES * state(one) / FLOAT32) for one in workloads
+    )
+    return count * PROCESS_BYTES + min(count, len(available_cores())) * largest
 
 
 def recorded(study: Configuration, cores: int | None = None) -> Iterator[Recorded]:
@@ -218,6 +238,15 @@ def said(study: Configuration, folders: Folders) -> str:
         f"{large(disk)} of disk, of {large(disk_here(folders.root))} free"
         + f"; {few} to {many} for environments in {place}, of {large(disk_here(place))} free"
         * bool(asked.environments[1])
+    )
+
+
+def doubtful(study: Configuration, folders: Folders) -> str:
+    """A warning if the estimate exceeds the memory here, "" if it does not."""
+    asked, here = needs(study, folders).memory, memory_here()
+    return (asked > here) * (
+        f"{large(here)} of memory may be too little, and processes may be killed. Use smaller "
+        "networks or fewer contenders, or let fewer workloads share a contest (contest.together)."
     )
 
 

@@ -99,6 +99,7 @@ def opening(
         "on": f"{names.threads({one.threads for one in own})}, {devices(own)}",
         "time": lasting(study, folders),
         "needs": needs.said(study, folders),
+        "warning": needs.doubtful(study, folders),
         "data": data(study, folders),
         "report": report,
     }

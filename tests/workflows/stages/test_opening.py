@@ -193,6 +193,20 @@ def test_a_study_that_does_not_fit_is_refused(asked, tmp_path, monkeypatch):
         opening(alone, folders, "r")
 
 
+def test_a_plan_counts_the_memory_of_certificates_and_warns_if_it_may_be_too_little(
+    asked, tmp_path, monkeypatch
+):
+    """A study of 40 million weights and Adam, which held 3.4 GB then, and 1.6 GB in contests."""
+    large = {"features": 4000, "hidden": [5000, 4000], "samples": 40, "optimiser": {"adam": {}}}
+    study, folders = asked(workloads={"mlp": large}), Folders(tmp_path)
+    assert 3.4e9 < needs.needs(study, folders).memory < 7e9
+    text = "\n".join(opening(study, folders, "r"))
+    assert "warning" not in text
+    monkeypatch.setattr(needs, "memory_here", lambda: 3e9)
+    text = " ".join("\n".join(opening(study, folders, "r")).split())
+    assert "warning 3.0 GB of memory may be too little" in text and "contest.together" in text
+
+
 TINY = {"from": "mlp", "features": 20, "hidden": [8], "samples": 400, "batch": 4}
 VARIANTS = ["default", "kept", "slow"]
 MANY = {
