@@ -62,9 +62,9 @@ def framework(name: str) -> Framework:
                 f"unknown framework {name!r} (known: {', '.join(names())}; packages are those of "
                 f"{sys.executable})"
             )
-    except UnknownFramework:
+    except (UnknownFramework, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:  # the import runs other people's code
+    except BaseException as error:  # the import runs other people's code
         raise UnknownFramework(
             f"framework {name!r} cannot be loaded: {type(error).__name__}: {error}"
         ) from error

@@ -40,6 +40,8 @@ def test_unknown_names_name_the_known(abacus):
         ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
         ("FRAMEWORK = 3", "its FRAMEWORK is no Framework: 3"),
         ("", "AttributeError"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("class Odd(BaseException): pass\nraise Odd('so')", "Odd: so"),
     ],
 )
 def test_a_broken_package_breaks_nobody_else(tmp_path, monkeypatch, module, message):
@@ -48,6 +50,12 @@ def test_a_broken_package_breaks_nobody_else(tmp_path, monkeypatch, module, mess
     assert registry.framework("pytorch").title == "PyTorch"
     with pytest.raises(registry.UnknownFramework, match=f"(?s){name}.*{message}"):
         registry.framework(name)
+
+
+def test_ctrl_c_during_an_import_stops_the_command(tmp_path, monkeypatch):
+    offer(tmp_path, monkeypatch, "stopped", "raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        registry.framework("stopped")
 
 
 @pytest.mark.parametrize(
