@@ -87,6 +87,12 @@ def test_reports_link_to_headings_that_are_there() -> None:
     assert asked and asked <= there
 
 
+def test_what_a_determined_cheat_could_do_is_five_lines() -> None:
+    there = text("docs/method.md").partition("**What a determined cheat could still do.**")[2]
+    bullets = re.findall("^- ", there.partition("\nReading the adapter")[0], re.M)
+    assert len(bullets) == 5 and "five\nlines](method.md" in text("docs/attacks.md")
+
+
 @pytest.mark.parametrize("short", SHORT)
 def test_make_targets_are_there(short: str) -> None:
     rules = text("Makefile")
