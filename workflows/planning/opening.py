@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from frameworks.device import DEVICES
-from frameworks.registry import framework, is_pitfall, is_ranked
+from frameworks.registry import bundled, entry_points, framework, is_pitfall, is_ranked
 from frameworks.workloads import Workload, leaves, narrowed
 from frameworks.workloads.datasets import DataError, MnistSettings
 from frameworks.workloads.datasets.mnist import expected
@@ -65,7 +65,7 @@ def require_ready(study: Configuration, cores: int | None = None) -> None:
             why = error.strerror if isinstance(error, OSError) else "it does not run as a Python"
             raise NotReady(
                 f"interpreters.{name}: {path}: {why}. Name a Python that has "
-                f"{framework(name).title}, or remove the key."
+                f"{framework(name).title}{and_adapter(name)}, or remove the key."
             ) from None
     for entry in study.contenders:
         description = framework(entry.framework)
@@ -73,11 +73,18 @@ def require_ready(study: Configuration, cores: int | None = None) -> None:
             continue
         own = study.interpreters.get(entry.framework, sys.executable)
         if not installed(entry.framework, own):
+            beside = and_adapter(entry.framework) if own != sys.executable else ""
             raise NotReady(
                 f"contenders: {description.title} is required and is not installed under "
-                f"{own}. Install it ({description.install}), or remove "
+                f"{own}. Install it ({description.install}){beside}, or remove "
                 "`required`."
             )
+
+
+def and_adapter(name: str) -> str:
+    """What an interpreter needs beside the framework if its adapter is a package."""
+    package = entry_points().get(name) if name not in bundled() else None
+    return f", and the package of its adapter ({package.module})" if package else ""
 
 
 def opening(

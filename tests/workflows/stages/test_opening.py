@@ -2,6 +2,7 @@
 
 import logging
 import os
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -61,11 +62,20 @@ def test_minutes_that_are_too_few_are_said(asked, tmp_path):
     assert "Even 2 replicates" in said(minutes=1, replicates=2, certificate=long)
 
 
-def test_a_required_framework_must_be_installed(asked, monkeypatch):
+def test_a_required_framework_must_be_installed(asked, tmp_path, monkeypatch):
     monkeypatch.setattr("workflows.planning.opening.installed", lambda name, python: {})
     require_ready(asked())
     with pytest.raises(NotReady, match=r"Abacus is required and is not installed .* Install it"):
         require_ready(asked(contenders=[{"framework": "abacus", "required": True}]))
+    here, there = [
+        {"contenders": [{"framework": "abacus", "required": True}], "interpreters": {"abacus": one}}
+        for one in (sys.executable, str(tmp_path / "python"))
+    ]
+    (tmp_path / "python").symlink_to(sys.executable)
+    with pytest.raises(NotReady, match=r"Install it \(comes with the tests\), or"):
+        require_ready(asked(**here))
+    with pytest.raises(NotReady, match=r"tests\), and the package of its adapter \(abacus\), or"):
+        require_ready(asked(**there))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +87,7 @@ def test_a_required_framework_must_be_installed(asked, monkeypatch):
     ],
 )
 def test_an_interpreter_must_start(asked, python, why):
-    with pytest.raises(NotReady, match=rf"interpreters\.abacus: {python}: {why}"):
+    with pytest.raises(NotReady, match=rf"interpreters\.abacus: {python}: {why}.*its adapter"):
         require_ready(asked(interpreters={"abacus": python}))
 
 
