@@ -21,6 +21,7 @@ from analysis.report.sections.sameness.certificates import certificate_summary, 
 from analysis.report.sections.sameness.differences import declarations
 from tests.analysis.recipe import MS, NO_GPU, Recipe
 from tests.analysis.synthetic import copied, write
+from workflows.records.schema import OptimiserRow
 
 Found = Callable[[Recipe], Findings]
 SMALL = Recipe(workloads=("mnist-cnn",), threads=(1,))
@@ -169,6 +170,14 @@ def test_a_certificate_is_a_row_for_each_contender_and_workload(findings: Findin
     said = certificate_summary(findings)
     assert said[1].startswith("Of 16 certificates, 12 agree with PyTorch within 1e-12 (at most 3")
     assert said[1].endswith(" off); 4 differ as declared.")
+
+
+def test_an_optimiser_that_is_declined_has_its_reason(findings: Findings) -> None:
+    found = copied(findings)
+    row = found.machine.records.certificates[0].rows[0]
+    row.optimisers["momentum"] = OptimiserRow(status="missing", reason="it has none")
+    shown = certificate_table(found)
+    assert shown and [note for _, note in shown.notes] == ["missing: momentum. it has none."]
 
 
 def test_a_declared_deviation_has_its_reason_and_its_size(findings: Findings) -> None:

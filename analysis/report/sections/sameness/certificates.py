@@ -89,7 +89,7 @@ def certificate_table(findings: Findings) -> Table | None:
             for own in rows.values()
         ],
         "certificate.csv",
-        list(reasons(rows.values())),
+        [*reasons(rows.values()), *declined(rows.values())],
     )  # fmt: skip
 
 
@@ -145,6 +145,19 @@ def reasons(groups: Iterable[Rows]) -> Iterator[tuple[str, str]]:
         else:
             continue
         yield places(one.id for one, _ in own), note
+
+
+def declined(groups: Iterable[Rows]) -> Iterator[tuple[str, str]]:
+    """Why a certificate lacks an optimiser that no workload uses."""
+    for own in groups:
+        found = {
+            f"missing: {kind}. {sentence(one.reason)}": None
+            for _, row in own
+            for kind, one in row.optimisers.items()
+            if one.status == "missing" and one.reason
+        }
+        if found:
+            yield places(one.id for one, _ in own), " ".join(found)
 
 
 AT_FIRST = "So it was at first, in a process that others had used, but not in one of its own."
