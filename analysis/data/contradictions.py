@@ -13,7 +13,7 @@ from analysis.data.rows import CORES, cores_of
 from analysis.format import line
 from frameworks.device import HOST
 from frameworks.workloads import Workload, WorkloadError, from_dict
-from workflows.records.limits import DAY_S, SLACK_NS, TIMEOUT_S
+from workflows.records.limits import DAY_S, EVENTS, SLACK_NS, TIMEOUT_S
 from workflows.records.machine_records import MachineRecords, StudyRecord
 from workflows.records.schema import (
     CertificateRecord,
@@ -25,7 +25,6 @@ from workflows.records.schema import (
 
 # Counters are read a little outside a turn, and the kernel adds to some every few seconds.
 BESIDE_S = 10
-EVENTS = 1e7  # in a second of a core, more than any kernel counts
 WATTS = 1e6  # more than any machine takes, also if a counter starts again within a turn
 MIB = 2**30  # more than any machine has
 CHANCE = math.log(1e9)  # two contests may draw the same orders by chance if there are fewer

@@ -12,10 +12,11 @@ import numpy as np
 import psutil  # type: ignore[import-untyped]
 
 from workflows.records.columns import PHASES
-from workflows.records.limits import SLACK_NS, TICK_NS
+from workflows.records.limits import EVENTS, SLACK_NS, TICK_NS
 from workflows.records.schema import UNCOMPARED, TurnRecord
 from workflows.worker.process import WorkerDied
 
+MIB = 2**20
 CLOCK = "; does its adapter replace a clock of Python?"
 
 
@@ -61,4 +62,13 @@ def unbelievable(rows: Mapping[str, list[Any]], turn: TurnRecord, asked: Asked) 
     spent &= (turn.outside_s or 0.0) <= cores * asked.lasted_s
     if not spent or (cpu_ns > cores * (3 * took + TICK_NS)).any():
         return "its processor time is more than the kernel counted" + CLOCK
-    return ""
+    faults = max(turn.minor_faults or 0.0, turn.major_faults or 0.0)
+    if faults > EVENTS * cores * turn.duration_s:
+        return f"it says that a mini-batch had {faults:.3g} page faults"
+    return too_much(turn.peak_mib)
+
+
+def too_much(mib: float | None) -> str:
+    """What is impossible about the memory that a worker says it has, "" if nothing is."""
+    here = psutil.virtual_memory().total / MIB
+    return f"it says that it has {mib:.3g} MiB of memory" if mib and mib > here else ""

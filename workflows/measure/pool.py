@@ -12,7 +12,7 @@ from frameworks.contract import Unavailable
 from frameworks.device import DEVICES
 from frameworks.registry import own_variables
 from workflows.machine.fingerprint import available_cores
-from workflows.measure.believable import within
+from workflows.measure.believable import too_much, within
 from workflows.planning import names
 from workflows.planning.plan import Plan, PlannedContender
 from workflows.records.folders import Folders
@@ -97,6 +97,8 @@ class WorkerPool:
                 answer = self.workers[index].receive()
                 if answer.get("missing"):
                     raise WorkerDied(answer["missing"])
+                if wrong := too_much(answer["idle_mib"]):
+                    raise WorkerDied(wrong)
                 for records in self.records.values():
                     records[index].versions = answer["versions"]
                     records[index].import_s = within(answer["import_s"], begin) if alone else None

@@ -28,6 +28,7 @@ TIMEOUT_S = 600.0  # for an answer of a contender, unless configured
 # Turns are stored in whole microseconds, and their clock is read elsewhere; the grain of processor
 # time.
 SLACK_NS, TICK_NS = 1_000_000, 100_000_000
+EVENTS = 1e7  # that a kernel counts in a second of a core, such as page faults: more than any does
 
 
 def plain(name: str) -> str:

@@ -85,16 +85,22 @@ def stop_the_clock():
     clock.now = lambda: 10**15
 
 
-def miscount():
+def miscount(faults):
     from workflows.worker import clock
 
-    most = count(step=10**15)
+    most = count(faults, faults)
 
     def usage(who):
         own = resource.getrusage(who)
         return SimpleNamespace(ru_nivcsw=own.ru_nivcsw, ru_minflt=next(most), ru_majflt=0)
 
     clock.resource = SimpleNamespace(RUSAGE_SELF=resource.RUSAGE_SELF, getrusage=usage)
+
+
+def remember():
+    from workflows.worker import handlers
+
+    handlers.peak_mib = lambda: 1e15 / 2**20
 
 
 def print_into_the_pipe():
@@ -160,7 +166,9 @@ STEPS = {
     "sets-another-folder": lambda: os.chdir("/"),
     "sets-no-descriptors": no_descriptors,
     "sets-a-clock": stop_the_clock,
-    "sets-a-counter": miscount,
+    "sets-a-counter": lambda: miscount(10**15),
+    "sets-its-faults": lambda: miscount(2 * 10**11),
+    "sets-its-memory": remember,
     "leaves-a-mark": lambda: os.environ.update(FAULT="opening-exits"),
     "raises-unimplemented": lambda: throw(NotImplementedError("no aten::mm on this backend")),
     "forks-back": os.fork,

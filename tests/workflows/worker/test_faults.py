@@ -21,7 +21,7 @@ FEW = (
     "loss-text", "settings-nested", "settings-half-a-character", "weights-vast", "raises-exit",
     "raises-half-a-character", "prints-into-the-pipe", "forks-back", "forks-and-dies", "dies-40",
     "raises-unavailable", "weights-named-vastly", "sets-a-clock", "sets-a-counter",
-    "raises-unimplemented",
+    "sets-its-faults", "sets-its-memory", "raises-unimplemented",
 )  # fmt: skip
 
 
