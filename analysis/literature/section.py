@@ -12,7 +12,7 @@ from analysis.format import capital
 from analysis.literature.judging.claims import ClaimVerdict, Judgement, judge
 from analysis.literature.page import said
 from analysis.literature.studies import CONFIDENCE, NEEDED, OPTIONAL, study
-from analysis.report.layout import Chapter, Paragraph, Parts, Section, Terms
+from analysis.report.layout import Chapter, Paragraph, Parts, Rich, Section, Terms
 
 PAGE = "../../docs/literature.md"  # from a report's folder, reports/<study>
 VERDICTS: Sequence[ClaimVerdict] = get_args(ClaimVerdict)
@@ -54,7 +54,7 @@ def claims(chapter: Chapter) -> Parts:
             )
             for one in own
         ]),
-        Paragraph(link * bool(own), style="soft"),
+        Paragraph(Rich(link * bool(own)), style="soft"),
     ]  # fmt: skip
 
 
