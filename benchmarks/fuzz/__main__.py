@@ -30,7 +30,7 @@ SLOW_S = 20.0
 SHOWN = 20  # escaped cases
 PART = 100  # cases that a process is given at a time
 EVERY = 5_000  # cases between two lines of progress
-FREE = 10  # times as many reports of changes that are in no fixed form
+FREE = 5  # times as many reports of changes that are in no fixed form
 
 
 class Outcome(NamedTuple):
