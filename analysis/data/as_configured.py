@@ -16,6 +16,7 @@ from frameworks.workloads.sweeps import members
 from workflows.records.limits import confused
 from workflows.records.machine_records import DatasetRecord, MachineRecords, StudyRecord
 from workflows.records.schema import FASTEST, UNCOMPARED, Contender, percentage
+from workflows.records.storage import shown
 
 MNIST, STAND_IN = "mnist", "stand-in"
 JUDGING = ("margin", "confidence", "target_precision")
@@ -71,7 +72,7 @@ def plan_faults(records: MachineRecords) -> Iterator[str]:
         try:
             members(name, entry)
         except ValueError as error:
-            yield f"study.configuration.sweeps.{name:.80}: {error}"
+            yield f"study.configuration.sweeps.{name:.80}: {shown(error)}"
     if (entries := asked.get("contenders")) is not None:
         yield from contender_faults(records, entries)
     rounds = asked.get("contest", {}).get("rounds")

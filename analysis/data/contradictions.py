@@ -22,6 +22,7 @@ from workflows.records.schema import (
     TurnRecord,
     percentage,
 )
+from workflows.records.storage import shown
 
 # Counters are read a little outside a turn, and the kernel adds to some every few seconds.
 BESIDE_S = 10
@@ -57,7 +58,7 @@ def described(records: MachineRecords) -> Generator[str, None, dict[str, Workloa
         try:
             works[workload.name] = from_dict(workload.description)
         except (WorkloadError, TypeError, ValueError, OverflowError) as error:
-            yield f"workloads.{number}.description: {line(str(error))}"
+            yield f"workloads.{number}.description: {shown(error)}"
             continue
         own = works[workload.name]
         for key, true in (

@@ -137,6 +137,7 @@ def test_a_name_in_a_table(one: Path, column: str, refused: Refused) -> None:
         (("contests", 0, "contenders", 1), {"$ref": 1}, "contests.0.contenders.1"),
         (("certificates", 0, "rows", 0, "long", "loss", 3), -1, "certificates.0.rows.0.long.loss"),
         (("workloads", 0, "parameters"), -1, "workloads.0.parameters"),
+        (("workloads", 0, "description", "dataset", "kind"), ["x"] * 900, "workloads.0.desc"),
         (("workloads", 0, "description", "batch"), 10**12, "workloads.0.description: batch"),
     ],
 )
