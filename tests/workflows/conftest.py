@@ -15,10 +15,10 @@ from frameworks.workloads.datasets.mnist import MnistSettings
 from tests.conftest import SMALL, built_once, package
 from workflows.certify.stage import certify, make_reference
 from workflows.measure.contest import hold
+from workflows.measure.contest_file import ContestFile
 from workflows.planning.configfiles import parse
 from workflows.planning.plan import Plan, load_plan, write_request
 from workflows.progress import Progress
-from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.schema import CertificateRecord, CertificateRow, ContestRecord
 from workflows.records.storage import read_batches, read_json, write_batches, write_json

@@ -3,11 +3,11 @@
 import pytest
 
 from tests.conftest import SMALL
+from workflows.measure.contest_file import ContestFile
 from workflows.measure.time_left import REPORT_S, TimeLeft
 from workflows.planning.configfiles import parse
 from workflows.planning.plan import Plan
 from workflows.planning.replicates import AROUND_S, choose, contests_key
-from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.schema import Code, ContestRecord
 from workflows.records.storage import write_json

@@ -24,6 +24,7 @@ from workflows.machine.lock import machine_lock
 from workflows.machine.system_info import system_info
 from workflows.measure.batches import Columns
 from workflows.measure.believable import Asked, unbelievable, within
+from workflows.measure.contest_file import ContestFile
 from workflows.measure.interference import between, read_counters
 from workflows.measure.pool import Report, WorkerPool, cores_for
 from workflows.measure.schedule import orders
@@ -33,7 +34,6 @@ from workflows.planning import names
 from workflows.planning.code import code, content_hash
 from workflows.planning.plan import Plan, PlanError, load_plan, require_known
 from workflows.progress import Progress
-from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.limits import REPLICATES
 from workflows.records.schema import UNCOMPARED, ContestRecord, Status, TurnRecord

@@ -2,11 +2,11 @@
 
 from statistics import mean
 
+from workflows.measure.contest_file import ContestFile
 from workflows.planning.configuration import MOST
 from workflows.planning.plan import Plan
 from workflows.planning.replicates import LEAST, fitting, fixed, spent_s
 from workflows.planning.todo import Todo
-from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.storage import RecordError, read_json
 

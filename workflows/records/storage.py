@@ -4,8 +4,10 @@ Records may be of other people. A file that is too large, unpacks to too much, o
 be is refused in one line that names the file and the key.
 """
 
+import hashlib
 import re
 import stat
+import struct
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +20,6 @@ import pyarrow.parquet as pq
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
-from workflows.records.checksum import compressed
 from workflows.records.columns import BATCHES, DEFAULTS, impossible
 from workflows.records.earlier import READABLE, renamed_fields, upgraded
 from workflows.records.limits import ALL_ROWS, ROWS, TABLE
@@ -29,6 +30,10 @@ from workflows.records.whole_files import atomic
 R = TypeVar("R", bound=Record)
 
 COMPRESSED = ".zst"  # `zstd -dc FILE` prints what is inside
+# The last frame of a compressed file, which zstd skips (RFC 8878, section 3.1.2): the SHA-256 of
+# the content. Arrow does not write zstd's own checksum.
+DIGEST = struct.pack("<II", 0x184D2A50, hashlib.sha256().digest_size)
+LAST = len(DIGEST) + hashlib.sha256().digest_size
 LEVEL = 19
 PART = 2**20  # bytes that are unpacked at once
 READ = 2**17  # rows that are read at once
@@ -76,7 +81,8 @@ def write_json(path: Path, record: Record, **options: Any) -> None:
     values = values if record.local else anonymous(values)
     content = to_json(values, indent=None if small else 1, inf_nan_mode="constants") + b"\n"
     if small:
-        content = compressed(content, LEVEL)
+        frame = pa.Codec("zstd", compression_level=LEVEL).compress(content, asbytes=True)
+        content = frame + DIGEST + hashlib.sha256(content).digest()
     with atomic(path) as temporary:
         temporary.write_bytes(content)
 
@@ -128,13 +134,21 @@ def require_size(path: Path, most: int) -> None:
 
 
 def decompressed(path: Path, content: bytes | bytearray) -> bytearray:
-    """What is in a zstd stream. Raises RecordError if that is too much, before it is there."""
-    found = bytearray()
+    """What is in a zstd stream. Earlier versions wrote no digest of it.
+
+    Raises:
+        RecordError: it is too much, which is found before it is there, or not what was written.
+    """
+    found, digest = bytearray(), b""
+    if content[-LAST:].startswith(DIGEST):
+        content, digest = content[:-LAST], bytes(content[-LAST:]).removeprefix(DIGEST)
     with pa.input_stream(pa.BufferReader(content), compression="zstd") as stream:
         while part := stream.read(PART):
             found += part
             if len(found) > BYTES:
                 raise RecordError(f"{path}: unpacks to more than {BYTES:,} bytes")
+    if digest and hashlib.sha256(found).digest() != digest:
+        raise RecordError(f"{path}: damaged: it does not unpack to what was written")
     return found
 
 

@@ -18,6 +18,7 @@ from frameworks.description import Variant
 from frameworks.registry import framework
 from frameworks.workloads import to_dict
 from workflows.machine.guardian import interruptible
+from workflows.measure.contest_file import ContestFile
 from workflows.output import explained
 from workflows.planning.configuration import Configuration
 from workflows.planning.entries import Scope
@@ -25,7 +26,6 @@ from workflows.planning.plan import Plan, PlanError, load_plan
 from workflows.planning.replicates import counting, recorded
 from workflows.progress import Progress
 from workflows.records.columns import BATCHES
-from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.machine_folder import read_machine, records_file, write_machine
 from workflows.records.machine_records import (

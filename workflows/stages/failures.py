@@ -17,12 +17,12 @@ from pathlib import Path
 from workflows.certify.runs import FAILED
 from workflows.environments.stage import UNBUILT, Built
 from workflows.machine.guardian import interruptible
+from workflows.measure.contest_file import ContestFile
 from workflows.output import explained
 from workflows.planning.configuration import Configuration
 from workflows.planning.isolated import isolated
 from workflows.planning.plan import Detection, PlanError, StudyRequest, load_study
 from workflows.planning.replicates import counting
-from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.schema import CertificateRecord, CertificateRow, ContenderRecord
 from workflows.records.storage import RecordError, read_json

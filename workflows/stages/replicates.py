@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 from workflows.machine.guardian import interruptible
+from workflows.measure.contest_file import ContestFile
 from workflows.output import explained
 from workflows.planning.plan import PlanError, load_study
 from workflows.planning.replicates import choose, contests_key, fixed, reckoning, spent_s
 from workflows.progress import Progress
-from workflows.records.contest_file import ContestFile
 from workflows.records.folders import Folders
 from workflows.records.minutes import ReplicatesRecord
 from workflows.records.storage import RecordError, read_json, write_json

@@ -22,11 +22,10 @@ from workflows.planning.configfiles import read
 from workflows.planning.configuration import Configuration
 from workflows.planning.entries import ContenderEntry, ContestEntry, ControlsEntry
 from workflows.records import kinds, limits, storage
-from workflows.records.checksum import compressed
 from workflows.records.columns import BATCHES
 from workflows.records.machine_folder import read_machine, write_machine
 from workflows.records.machine_records import MachineRecords
-from workflows.records.storage import RecordError, read_json
+from workflows.records.storage import LAST, RecordError, read_json
 
 SMALL = Recipe(
     workloads=("mnist-cnn",), threads=(1,), variants=("default",), replicates=2, rounds=2,
@@ -240,35 +239,25 @@ def test_a_changed_byte_of_a_page_is_found(one: Path, tmp_path: Path, refused: R
 def test_a_changed_byte_of_the_records_is_found(
     one: Path, tmp_path: Path, refused: Refused
 ) -> None:
-    """By the checksum of their content; records of before it are read without."""
+    """By the digest of their content; records of before it are read without."""
     folder = tmp_path / "compact"
     write_machine(folder, *read_machine(one))
     path = folder / "records.json.zst"
     content = path.read_bytes()
     whole = read_json(path, MachineRecords)
     draw = random.Random(1)
-    for place in (4, len(content) - 1, *draw.sample(range(len(content)), 200)):
+    for place in (*range(-LAST, 0), *draw.sample(range(len(content)), 200)):
         changed = bytearray(content)
-        changed[place] ^= 1 << (2 if place == 4 else draw.randrange(8))
+        changed[place] ^= 1 << draw.randrange(8)
         path.write_bytes(changed)
         try:
             assert read_json(path, MachineRecords) == whole  # some bits mean nothing
         except RecordError as error:
             assert str(error).startswith(f"{path}: ")
     path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    assert "records.json.zst: ZSTD decompress failed: Restored data doesn't match" in refused(
-        folder
-    )
+    assert "records.json.zst: damaged: it does not unpack to what was written" in refused(folder)
     path.write_bytes(pa.Codec("zstd").compress((one / "records.json").read_bytes(), asbytes=True))
     assert read_json(path, MachineRecords).study == whole.study
-
-
-@pytest.mark.parametrize("size", [0, 1, 4, 8, 15, 31, 32, 33, 63, 64, 1000, 10**6])
-def test_any_content_has_its_checksum(size: int) -> None:
-    """Arrow refuses a frame whose checksum is wrong."""
-    content = random.Random(size).randbytes(size)
-    with pa.input_stream(pa.BufferReader(compressed(content, 1)), compression="zstd") as stream:
-        assert stream.read() == content
 
 
 def test_versions_and_types_of_any_length(one: Path, refused: Refused) -> None:

@@ -8,9 +8,9 @@ import pytest
 from tests.conftest import SMALL, built_once, package
 from tests.workflows.conftest import contest_on, folders_in, make_study, several
 from workflows.measure.contest import Contest, hold
+from workflows.measure.contest_file import ContestFile
 from workflows.planning.plan import PlanError
 from workflows.records.columns import BATCHES
-from workflows.records.contest_file import ContestFile
 from workflows.records.storage import read_json
 from workflows.stages.collect import collect
 from workflows.stages.failures import failures, ways
