@@ -6,12 +6,12 @@ this machine reaches. It ends with the pipe, and so with the first worker.
 
 import os
 import sys
-from datetime import timedelta
 from multiprocessing.connection import Connection
 from typing import Any
 
 import torch
 from torch import Tensor, distributed
+from torch.distributed.constants import default_pg_timeout
 from torch.nn.parallel import DistributedDataParallel
 
 from frameworks.conditions import WORKERS
@@ -20,7 +20,8 @@ from frameworks.pytorch.trainer import PyTorchTrainer
 from frameworks.workloads import Weights, Workload
 
 HOST = "127.0.0.1"
-PATIENCE = timedelta(minutes=2)  # with a worker that was killed before it could join
+# Two minutes, for a worker that was killed before it could join. The default is half an hour.
+PATIENCE = default_pg_timeout / 15
 Share = tuple[Tensor, Tensor, float]  # inputs, targets, and their number over a worker's mean
 
 
