@@ -1,6 +1,7 @@
 """The simulation's page is of its results, its results are of the records, and its parts find what
 was planted."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -195,7 +196,11 @@ def test_studies_with_other_comparisons_do_not_belong_together(
 def test_mistakes_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(tmp_path / "nowhere")]) == 2
     assert "nowhere: no such folder" in capsys.readouterr().err
-    assert main([str(write(tmp_path / "one", Recipe(replicates=2)))]) == 2
+    one = write(tmp_path / "one", Recipe(replicates=2)) / "records.json"
+    values = json.loads(one.read_text())
+    del values["study"]["configuration"]["contest"]
+    one.write_text(json.dumps(values))
+    assert main([str(one.parent)]) == 2
     assert "its configuration has no contest.rounds, turn, discard" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["--studies", "20"])

@@ -186,5 +186,5 @@ def test_the_real_test_split_and_a_byte_of_it_altered(real_folder: str, tmp_path
 def test_the_real_folder_lacks_the_train_split(real_folder: str) -> None:
     if any(Path(real_folder).glob("train-images*")):
         pytest.skip("this folder has it")
-    with pytest.raises(DataError, match="- set `split: test`, which is there"):
+    with pytest.raises(DataError, match="or set `split: test`, which is there"):
         load(MnistSettings(folder=real_folder))

@@ -296,7 +296,8 @@ def test_a_smoke_run_is_marked(tmp_path: Path) -> None:
     for text in (flat(markdown), page.text):
         for caveat in caveats(Findings(machine), 1):
             if caveat.severity is Severity.WARNING:
-                assert text.count(flat(caveat.text)) == 1 and caveat.heading in text
+                said = caveat.text if text == flat(markdown) else caveat.text.replace("`", "")
+                assert text.count(flat(said)) == 1 and caveat.heading in text
         assert text.index("SMOKE RUN") < text.index("Self-test")
     assert "<b>bold</b>" not in markdown
     assert "a | b <b>bold</b>" in page.text
