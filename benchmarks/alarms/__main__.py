@@ -2,7 +2,8 @@
 
 `python -m benchmarks.alarms --networks 250` takes about 20 minutes. It ends with 1 if a certificate
 refuses a network: an alarm, because samestep's own adapters are correct. Frameworks take networks
-in turn, beside the reference. `--seed`, `--networks` and `--only NUMBER` repeat a network.
+in turn, beside the reference. `--seed`, `--networks` and `--only NUMBER` repeat a network, and
+`--first NUMBER` goes on where a run was stopped.
 """
 
 import argparse
@@ -111,6 +112,7 @@ def main() -> int:
     parser.add_argument("--networks", type=at_least(1), default=30, help="how many (default: 30)")
     parser.add_argument("--seed", type=int, help="of the networks (default: another each time)")
     parser.add_argument("--only", type=int, metavar="NUMBER", help="this network alone")
+    parser.add_argument("--first", type=int, default=0, metavar="NUMBER", help="begin with it")
     parser.add_argument("--jobs", type=at_least(1), default=2, help="side by side (default: 2)")
     options = parser.parse_args()
     seed = random.SystemRandom().randrange(2**32) if options.seed is None else options.seed
@@ -120,6 +122,7 @@ def main() -> int:
         if not 0 <= options.only < options.networks:
             parser.error(f"--only {options.only}: networks are 0 to {options.networks - 1}")
         numbered = [numbered[options.only]]
+    numbered = [one for one in numbered if one[0] >= options.first]
     alarms, begin = Alarms(), time.monotonic()
     certify_all(alarms, numbered, options.jobs)
     print(alarms.said())
