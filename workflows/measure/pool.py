@@ -17,6 +17,7 @@ from workflows.planning import names
 from workflows.planning.plan import Plan, PlannedContender
 from workflows.records.folders import Folders
 from workflows.records.schema import UNCOMPARED, ContenderRecord, Entrant, Status
+from workflows.records.storage import what
 from workflows.worker.process import WorkerDied, WorkerProcess
 
 Report = Callable[[int, str], None]
@@ -131,9 +132,7 @@ class WorkerPool:
         except Unavailable as reason:
             self.gone(index, workload, "missing", str(reason))
         except ValidationError as error:  # what a record cannot hold
-            first = error.errors(include_url=False)[0]
-            place = ".".join(str(part) for part in first["loc"])
-            self.gone(index, workload, "failed", f"it gives {place}: {first['msg']}")
+            self.gone(index, workload, "failed", f"it gives {what(error)}")
 
     def notice_ended(self) -> None:
         """Notice processes that have ended or printed without end while others had their turns, and

@@ -73,7 +73,7 @@ def plain_line(text: str) -> str:
 def write_json(path: Path, record: Record, **options: Any) -> None:
     """Write a record in one go, so that the file is there whole or not at all.
 
-    A file that ends in `.zst` is compressed, with a checksum. Pydantic's `model_dump` gets the
+    A file that ends in `.zst` is compressed, with a digest. Pydantic's `model_dump` gets the
     `options`. The file says nothing about who writes it (private.py), unless the record is `local`.
     """
     small = path.suffix == COMPRESSED

@@ -279,10 +279,12 @@ class WorkerProcess:
         """A worker that is killed while this one computes leaves what it has started, and one that
         prints without end fills the disk."""
         for other in [*self.alive.values()]:
+            if other is self:
+                continue
             with suppress(ValueError):  # another thread may be closing it
-                if other is not self and other.printed_too_much:
+                if other.printed_too_much:
                     other.obituary()
-                elif other is not self and other.process.poll() is not None:
+                elif other.process.poll() is not None:
                     other.end()
 
     def left(self) -> list[int]:

@@ -102,8 +102,7 @@ def against(
             return (
                 status,
                 text,
-                row.cause
-                or "mend what is said above: a step and a tensor, the fence, a restart, a failure",
+                row.cause or "mend what the reason names, such as a tensor, the fence or a restart",
             )
     return alone(subject, workload, folders.root)
 
