@@ -3,6 +3,7 @@ package's in a process of its own, and mistakes that neither the catalogue nor t
 has."""
 
 import sys
+from copy import deepcopy
 from dataclasses import replace
 from typing import ClassVar
 
@@ -22,6 +23,7 @@ from tests.adapters.training import CONTENDERS, REFERENCE, Contender, small
 from tests.oracle.in_process import STAGE, InProcess
 from workflows.certify.diagnosis import ALL_WELL, NOTHING, Diagnosis, examine, explain, undeclared
 from workflows.certify.judge import declared_state
+from workflows.certify.second_look import drifted
 from workflows.records.schema import Contender as Recorded
 from workflows.worker.process import WorkerDied, WorkerProcess
 from workflows.worker.recorded_run import Script, perform
@@ -365,3 +367,27 @@ def test_a_declared_mistake_may_be_within_rounding_of_none(declares: bool) -> No
     seen.moments[0] = perform(OracleTrainer, script).moments[0]
     deviations = [Deviation("optimiser.adam", "Keras' epsilon", 1e-3, "adam-of-keras")] * declares
     assert explain(script, seen, declared=deviations).mistakes == ("adam-of-keras",) * declares
+
+
+@pytest.mark.parametrize(("idle", "well"), [(["dense1.bias"], True), ([], False)])
+def test_a_running_mean_may_be_off_by_what_the_idle_bias_in_it_is(idle, well) -> None:
+    """Which is 3e-9 here: more than rounding makes of a mean by itself."""
+    workload = from_dict(
+        {
+            "name": "shifted",
+            "dataset": {"kind": "normal", "samples": 40, "shape": [7]},
+            "batch": 4,
+            "layers": [{"dense": 3}, {"batch_norm": {"epsilon": 0.001}}, {"dense": 2}],
+            "loss": "mean_squared_error",
+            "optimiser": {"momentum": {"learning_rate": 0.001, "momentum": 0.9}},
+        }
+    )
+    script = Script.draw(miniature(workload))
+    right = perform(OracleTrainer, script)
+    drifting = replace(script, weights=drifted(script.weights, {"dense1.bias": 3e-9}))
+    off = perform(lambda given, _: OracleTrainer(given, drifting.weights), drifting)
+    seen = deepcopy(right)
+    for own, moved in zip(seen.moments[1:], off.moments[1:], strict=True):
+        for name in ("batch_norm1.mean", *idle):
+            own.weights[name] = moved.weights[name]
+    assert (explain(script, seen).text == ALL_WELL) is well

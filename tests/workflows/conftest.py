@@ -84,6 +84,11 @@ def several(*variants: str) -> list[dict]:
     return [{"framework": "abacus", "variants": list(variants)}]
 
 
+def rows(study, *variants, **changes):
+    made = study(contenders=several("default", *variants), **changes)
+    return {row.variant: row for row in made.certificate().rows}
+
+
 def folders_in(folder: Path) -> Folders:
     return Folders(folder / "results" / "here" / "small")
 

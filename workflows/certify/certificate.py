@@ -25,6 +25,7 @@ from workflows.certify.judge import (
     judge_float32,
     judge_optimiser,
     judge_state,
+    larger,
     loss_distances,
     require_shapes,
     set_aside,
@@ -72,6 +73,7 @@ class Examination:
             versions=contender.versions,
             timed=variant.timed,
         )
+        self.idle: dict[str, float] = {}  # the largest distance of each idle bias, in float64
         self.timed: Result  # in float32
         self.over = bool(contender.missing or reference.failure)
         if reference.failure and not contender.missing:
@@ -366,12 +368,12 @@ class Examination:
     def compared(self, own: Result, name: str) -> Measured:
         """The distances from the reference. State that is declared to deviate is in the row."""
         found = compare(own, self.reference.result(name))
-        set_aside(found, self.runner.workload.idle)
+        self.idle = larger(self.idle, set_aside(found, self.runner.workload.idle))
         off = set_aside(found, self.state)
         # If the optimiser deviates, so does all state.
         alike = {"substituted", "substituted_full", *(() if self.deviations else ("long", "full"))}
         if name in alike:
-            self.result.state |= {n: max(v, self.result.state.get(n, 0.0)) for n, v in off.items()}
+            self.result.state = larger(self.result.state, off)
         return found
 
     def train(self, worker: WorkerProcess, name: str, file: Path) -> Result:

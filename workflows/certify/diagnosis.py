@@ -21,7 +21,7 @@ from frameworks.workloads import Weights, Workload, WorkloadError, to_dict
 from frameworks.workloads.smaller import miniature
 from workflows.certify.divergence import AGREES, distance, divergence, listed
 from workflows.certify.judge import NotComparable, require_shapes
-from workflows.certify.second_look import FEWEST, shaken
+from workflows.certify.second_look import FEWEST, drifted, shaken
 from workflows.records.thresholds import FINER, LOST, REPRODUCES, WORST
 from workflows.worker.answers import line
 from workflows.worker.process import WorkerDied, WorkerProcess, left_by_a_worker
@@ -32,6 +32,7 @@ ROUNDING = 1e-13  # runs that are closer than this cannot be distinguished
 NAMED = 3
 VAST = 1e100  # squares of such numbers may overflow, depending on the order of sums
 NOTHING: Mapping[str, Deviation] = {}
+STILL: Mapping[str, float] = {}  # no idle bias that is off
 
 ALL_WELL = (
     f"a miniature of it agrees with plain NumPy in all its {STEPS} steps: look at what only size "
@@ -111,15 +112,16 @@ def explain(
     with np.errstate(all="ignore"):  # some mistakes divide by zero
         if wrong := wrong_state(script, seen, state):
             return Diagnosis(f"in a miniature of it, {wrong}", wrong=True)
-        seen = without(seen, {*state, *script.workload.idle})
         right = perform(OracleTrainer, script)
+        drift = idle_drift(script, seen.moments, right.moments)
+        seen = without(seen, {*state, *script.workload.idle})
         error = farthest(seen.moments, right.moments)
-        if error <= AGREES or only_rounding(script, seen.moments, right.moments):
+        if error <= AGREES or only_rounding(script, seen.moments, right.moments, drift):
             return Diagnosis(ALL_WELL)
         causes = mistakes(script, seen.moments, right.moments) or [
             CATALOGUE[name]
             for name in dict.fromkeys(deviation.mistake for deviation in declared)
-            if as_with(name, script, seen.moments, right.moments)
+            if as_with(name, script, seen.moments, right.moments, drift)
         ]
         if causes:
             says = ", or like one that ".join(mistake.says for mistake in causes)
@@ -130,18 +132,31 @@ def explain(
         return Diagnosis(text, tuple(mistake.name for mistake in causes), error > REPRODUCES)
 
 
+def idle_drift(script: Script, seen: list[Moment], right: list[Moment]) -> dict[str, float]:
+    """How far each idle bias is from NumPy's at the most, relative."""
+    pairs = list(zip(seen, right, strict=True))
+    return {
+        name: max(distance(own.weights[name], true.weights[name]) for own, true in pairs)
+        for name in script.workload.idle
+    }
+
+
 def only_rounding(
-    script: Script, seen: list[Moment], right: list[Moment], made: list[Moment] | None = None
+    script: Script,
+    seen: list[Moment],
+    right: list[Moment],
+    drift: Mapping[str, float] = STILL,
+    made: list[Moment] | None = None,
 ) -> bool:
     """Whether a run differs from NumPy's by rounding alone, until a number of NumPy's is `VAST`.
     Rounding may be `WORST` times NumPy's own up to this step: its error in float32, in the finer
-    digits of float64, or what a last bit of the weights changes. A number that this makes `LOST`
-    says nothing, but the first losses must say something. `made` is NumPy's run with a mistake, if
-    the run is compared with that."""
+    digits of float64, or what a last bit of the weights changes, or the `drift` of idle biases. A
+    number that this makes `LOST` says nothing, but the first losses must say something. `made` is
+    NumPy's run with a mistake, if the run is compared with that."""
     single = perform(Float32OracleTrainer, script).moments
     others = [
         perform(OracleTrainer, replace(script, weights=weights)).moments
-        for weights in shaken(script.weights)
+        for weights in (*shaken(script.weights), drifted(script.weights, drift))
     ]
     room: dict[str, float] = {}
     for step, moment in enumerate(right):
@@ -249,11 +264,19 @@ def unseen(name: str, workload: Workload) -> bool:
         return as_with(name, script, own.moments, right.moments)
 
 
-def as_with(name: str, script: Script, seen: list[Moment], right: list[Moment]) -> bool:
+def as_with(
+    name: str,
+    script: Script,
+    seen: list[Moment],
+    right: list[Moment],
+    drift: Mapping[str, float] = STILL,
+) -> bool:
     """Whether rounding is all that a run differs in from NumPy's with this mistake."""
     mistake = CATALOGUE.get(name)
     trainer = mistake and mistake.trainer(script.workload, script.weights)
-    return bool(trainer and only_rounding(script, seen, right, [*moments(trainer, script)]))
+    if not trainer:
+        return False
+    return only_rounding(script, seen, right, drift, [*moments(trainer, script)])
 
 
 def farthest(some: Sequence[Moment], others: Sequence[Moment]) -> float:

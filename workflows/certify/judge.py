@@ -262,6 +262,11 @@ def set_aside(measured: Measured, tensors: Iterable[str]) -> dict[str, float]:
     return most
 
 
+def larger(some: dict[str, float], others: dict[str, float]) -> dict[str, float]:
+    """The larger of two numbers for each name."""
+    return some | {name: max(value, some.get(name, 0.0)) for name, value in others.items()}
+
+
 def judge_state(row: CertificateRow, tolerance: float, deviations: Iterable[Deviation]) -> None:
     """Add what is declared of state to a row that is not refused, or refuse it."""
     off = max(row.state.values(), default=0.0)

@@ -7,7 +7,7 @@ float64 is as much closer as its digits are finer. If training magnifies roundin
 certain, a run is compared until then.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, takewhile
 from pathlib import Path
@@ -39,6 +39,7 @@ from workflows.worker.process import WorkerProcess
 
 OTHER_BATCHES = (1, 2)
 SHAKEN = 3  # runs from weights that are off by their last bit
+DRIFT = LOST / WORST  # of idle biases, relative; tensors that follow them can still be compared
 FEWEST = 3  # steps; the third loss follows two updates, the second of which has a state
 LOOKED_AT = {  # what was measured, and in which run
     "long": "long", "full": "full", "substituted": "substituted",
@@ -56,6 +57,7 @@ class Reexamined(Protocol):
     result: CertificateRow
     limits: CertificateEntry
     deviations: list[Deviation]
+    idle: dict[str, float]
     say: Callable[[str], None]
 
     def moves(self, own: Result, exact: Result) -> Moves: ...
@@ -85,7 +87,7 @@ def look_again(examined: Reexamined) -> bool:
         run = examined.runner.runs[LOOKED_AT[name]]
         if LOOKED_AT[name] not in near:
             examined.say(f"{name} run in NumPy")
-            near[LOOKED_AT[name]] = attainable_run(examined.runner, run)
+            near[LOOKED_AT[name]] = attainable_run(examined.runner, run, examined.idle)
         measured.attainable = near[LOOKED_AT[name]].model_copy(deep=True)
         left = shorten(measured)
         if left < min(run.steps, FEWEST):
@@ -126,21 +128,21 @@ def farthest(workload: Workload, folder: Path) -> dict[str, float]:
     return {name: min(error, 1) for name, error in medians(found).items()}
 
 
-def attainable_run(runner: Runner, run: Run) -> Measured:
+def attainable_run(runner: Runner, run: Run, idle: Mapping[str, float]) -> Measured:
     """How far a run of plain NumPy in float32 is from its own in float64.
 
     An optimiser that divides by the gradient's size bounds what rounding does in float32, but not
     what it does in float64. So runs in float64 from weights that are off by their last bit count,
-    too, in units of float32. What has no digit left in float32 counts as 1. A loss may be close by
-    chance, so that of any earlier step counts.
+    too, in units of float32, and one whose idle biases are as far off as the contender's (`idle`).
+    What has no digit left in float32 counts as 1. A loss may be close by chance, so that of any
+    earlier step counts.
     """
     weights = given(runner, run)
     with ALONE:
         exact = trained(runner, run, OracleTrainer, weights)
         found = compare(trained(runner, run, Float32OracleTrainer, weights), exact)
-        others = [
-            compare(trained(runner, run, OracleTrainer, start), exact) for start in shaken(weights)
-        ]
+        starts = [*shaken(weights), drifted(weights, idle)]
+        others = [compare(trained(runner, run, OracleTrainer, one), exact) for one in starts]
 
     def most(own: float, *others: float) -> float:
         return max(min(own, 1), *(other / FINER for other in others))
@@ -194,6 +196,16 @@ def shaken(weights: Weights, precision: type[np.floating[Any]] = np.float64) -> 
             name: np.nextafter(w.astype(precision), chance.choice(ends, w.shape).astype(precision))
             for name, w in weights.items()
         }
+
+
+def drifted(weights: Weights, idle: Mapping[str, float]) -> Weights:
+    """The weights with idle biases that are off by so much, relative. No loss shows it, but running
+    means do, because they are means of what the biases are added to. `DRIFT` at most, so that a
+    contender gives itself no more room."""
+    return {
+        name: w.astype(np.float64) * (1 + min(idle.get(name, 0.0), DRIFT))
+        for name, w in weights.items()
+    }
 
 
 def median_rounding(examined: Reexamined, worker: WorkerProcess, file: Path) -> dict[str, float]:

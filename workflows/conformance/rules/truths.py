@@ -12,7 +12,14 @@ from frameworks.oracle.mistakes import CATALOGUE
 from frameworks.workloads import Workload, leaves
 from frameworks.workloads.optimisers import OPTIMISERS
 from frameworks.workloads.workload import LOSSES
-from workflows.certify.diagnosis import explain, farthest, only_rounding, without, wrong_state
+from workflows.certify.diagnosis import (
+    explain,
+    farthest,
+    idle_drift,
+    only_rounding,
+    without,
+    wrong_state,
+)
 from workflows.certify.divergence import AGREES
 from workflows.certify.divergence import distance as relative
 from workflows.certify.judge import NotComparable, declared_state, require_shapes, unnamed
@@ -117,11 +124,12 @@ def compared(subject: Subject, script: Script, seen: RecordedRun) -> tuple[float
     state = declared_state(subject.contender(subject.device, subject.threads), script.workload)
     if wrong := wrong_state(script, seen, state):
         return float("inf"), TRAINED[subject.finest], "the state of plain NumPy", wrong
+    true, allowed = perform(OracleTrainer, script).moments, TRAINED[subject.finest]
+    drift = idle_drift(script, seen.moments, true)
     seen = without(seen, {*state, *script.workload.idle})
     component = f"optimiser.{script.workload.optimiser.kind}"
     declared = [d for d in subject.description.variants[subject.variant].deviations
                 if d.component == component]  # fmt: skip
-    true, allowed = perform(OracleTrainer, script).moments, TRAINED[subject.finest]
     distance = farthest(seen.moments, true)
     if declared and not distance <= allowed:
         if not (found := list(with_mistakes(script, seen, declared))):
@@ -130,7 +138,7 @@ def compared(subject: Subject, script: Script, seen: RecordedRun) -> tuple[float
         what = f"NumPy with the declared mistake {mistake!r}"
         mend = f"it does something else than {mistake!r}, or something beside it"
         return distance, max(allowed, REPRODUCES), what, mend
-    if distance > allowed and only_rounding(script, seen.moments, true):
+    if distance > allowed and only_rounding(script, seen.moments, true, drift):
         return distance, float("inf"), "plain NumPy", ""
     mend = "" if distance <= allowed else cause(script, seen)
     return distance, allowed, "plain NumPy", mend
