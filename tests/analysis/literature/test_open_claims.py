@@ -185,12 +185,13 @@ def test_gradients_of_shards_are_judged_by_certificates() -> None:
 
 
 def test_two_workers_take_hardly_longer_than_two_threads_or_the_claim_falls() -> None:
-    light = [shared(name) for name in ("fcn-r", "alexnet-r", "lstm")]
+    names = ["fcn-r", "alexnet-r", "lstm", "alexnet-s", "fcn-s"]
+    light = [shared(name) for name in names]
     found = judged(planted(*light))["C59"]
     assert (found.verdict, found.why) == ("cannot tell", "two GPUs were not measured")
     few = judged(planted(*light[1:], shared("fcn-r", **REFUSED)))["C59"]
     assert few.verdict == "cannot tell" and ALONE in few.why
-    heavy = judged(planted(*light[:2], shared("lstm", 1.2)))["C59"]
+    heavy = judged(planted(*light[:4], shared("fcn-s", 1.2)))["C59"]
     assert heavy.verdict == "does not hold here"
     others = judged(planted(*light, shared("lstm", 1.2, framework="jax")))["C59"]
     assert others.verdict == "cannot tell"
