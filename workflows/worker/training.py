@@ -143,7 +143,7 @@ def sample(weights: Weights, inputs: np.ndarray | None = None) -> dict[str, list
     from some step on."""
     found, most = {}, max(LEAST, min(SAMPLED, IN_ALL // max(len(weights), 1)))
     for name, array in weights.items():
-        places = np.arange(array.size)
+        places = np.arange(min(array.size, most))
         if array.size > most:
             drawn = np.random.default_rng(array.size)
             if inputs is not None and name.endswith(TABLE):
