@@ -18,6 +18,8 @@ from frameworks.workloads import Stage, Workload, layers, leaves, sequences
 from frameworks.workloads.optimisers import SGD, Adam, Momentum, Optimiser, RMSprop
 from frameworks.workloads.residual import BatchNorm, Subsample
 
+BLOCK = 16  # channels that oneDNN takes at once; 8 on processors without AVX-512
+
 
 def network(workload: Workload, precision: str) -> Any:
     """`precision` may also be `mixed_bfloat16`, Keras' policy of float32 weights and layers that
@@ -35,12 +37,31 @@ def connected(x: Any, stages: Sequence[Stage], dtype: str, inside: str = "") -> 
     for stage in stages:
         name = inside + stage.name
         if stage.paths:
-            ends = [connected(x, path, dtype, f"{name}.") for path in stage.paths]
+            ends = []
+            for path in stage.paths:
+                end = connected(x, path, dtype, f"{name}.")
+                apart = overruns(path) and keras.config.backend() == "tensorflow"
+                ends.append(keras.layers.Lambda(unfused(), dtype=dtype)(end) if apart else end)
             x = keras.layers.Add(dtype=dtype)(ends)
         else:
             for part in parts(stage, name, dtype):
                 x = part(x)
     return x
+
+
+def overruns(path: Sequence[Stage]) -> bool:
+    """Whether oneDNN would crash the process, or give wrong numbers: TensorFlow makes one operation
+    of a convolution, its bias and the addition of another path, which writes past its memory if
+    channels are no multiple of those that it takes at once."""
+    layer = path[-1].layer if path else None
+    return isinstance(layer, layers.Conv2D) and layer.bias and layer.filters % BLOCK > 0
+
+
+def unfused() -> Any:
+    """An identity that TensorFlow's graphs keep, unlike `tf.identity`."""
+    import tensorflow as tf  # not above: the other backends do not need it
+
+    return lambda x: tf.raw_ops.PlaceholderWithDefault(input=x, shape=x.shape)
 
 
 def parts(stage: Stage, name: str, dtype: str) -> list[Any]:

@@ -1,12 +1,13 @@
 """The fastest way that we know in TensorFlow: plain operations and fused update kernels."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import tensorflow as tf
 
 from frameworks.contract import Setting
+from frameworks.tensorflow.keras_model import overruns, unfused
 from frameworks.tensorflow.updates import UPDATES, Update
 from frameworks.workloads import Stage, Workload, layers, sequences
 from frameworks.workloads.optimisers import Optimiser
@@ -31,7 +32,7 @@ class Network:
 
     def operation(self, stage: Stage) -> Function:
         if stage.paths:
-            return added(*([self.operation(inner) for inner in path] for path in stage.paths))
+            return added(*(self.path(path) for path in stage.paths))
         trained, kept = (
             [tf.Variable(tf.zeros(shape, self._precision)) for shape in shapes.values()]
             for shapes in (stage.parameter_shapes, stage.state_shapes)
@@ -42,6 +43,9 @@ class Network:
             return partial(batch_norm, stage.layer, *trained, *kept)
         apply: Function = operation(stage.layer, stage.input_shape, *trained)
         return apply
+
+    def path(self, stages: Sequence[Stage]) -> list[Function]:
+        return [self.operation(stage) for stage in stages] + [unfused()] * overruns(stages)
 
 
 def network(workload: Workload, precision: str) -> Network:
