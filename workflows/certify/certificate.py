@@ -10,7 +10,7 @@ from frameworks.device import DEVICES
 from frameworks.formats import FORMATS, TF32
 from frameworks.registry import framework, is_pitfall
 from frameworks.workloads import Workload
-from frameworks.workloads.distance import astray, relative
+from frameworks.workloads.distance import MIDDLE, astray, relative
 from frameworks.workloads.parsing import parse_optimiser
 from workflows.certify.as_timed import wrong_as_timed, wrong_float32, wrong_moves, wrong_rounding
 from workflows.certify.diagnosis import Diagnosis, examine, undeclared
@@ -322,13 +322,14 @@ class Examination:
         self.result.float32 = loss_distances(own.losses, exact.losses)
         self.result.again = restarted(own)
 
-    def moves(self, own: Result, exact: Result) -> Moves:
-        """How far weights after each step are from `exact`, which has those before training."""
+    def moves(self, own: Result, exact: Result, rest: float = MIDDLE) -> Moves:
+        """How far weights after each step are from `exact`, which has those before training.
+        `rest` as in `astray`."""
         aside = {*self.runner.workload.idle, *self.state}
         found: Moves = {}
         for step, weights in own.weights.items():
             right = {n: w for n, w in exact.weights[step].items() if n not in aside}
-            found[step] = {**astray(weights, right, exact.weights[0], step)}
+            found[step] = {**astray(weights, right, exact.weights[0], step, rest)}
         return found
 
     @property

@@ -19,7 +19,7 @@ from frameworks.contract import Deviation
 from frameworks.oracle import Float32OracleTrainer, OracleTrainer
 from frameworks.workloads import Weights, Workload
 from frameworks.workloads.datasets import open_batches
-from frameworks.workloads.distance import Astray
+from frameworks.workloads.distance import MIDDLE, UPPER, Astray
 from workflows.certify.as_timed import wrong_as_timed
 from workflows.certify.following import ALONE, in_numpy, initial, once
 from workflows.certify.judge import (
@@ -60,7 +60,7 @@ class Reexamined(Protocol):
     idle: dict[str, float]
     say: Callable[[str], None]
 
-    def moves(self, own: Result, exact: Result) -> Moves: ...
+    def moves(self, own: Result, exact: Result, rest: float = MIDDLE) -> Moves: ...
 
 
 def look_again(examined: Reexamined) -> bool:
@@ -277,7 +277,7 @@ def look_at_numpy_in_float32(examined: Reexamined) -> None:
             for start in starts:
                 own = trained(runner, run, Float32OracleTrainer, start)
                 losses.append(loss_distances(own.losses, exact.losses))
-                moves.append(examined.moves(own, exact))
+                moves.append(examined.moves(own, exact, UPPER))
         if not number:
             examined.result.float32_attainable = [*accumulate(map(max, *losses), max)]
         found.append(combined(moves, np.max))

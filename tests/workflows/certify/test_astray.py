@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from frameworks.workloads.distance import REST, astray, errors, hidden
+from frameworks.workloads.distance import REST, UPPER, astray, errors, hidden
 from tests.workflows.certify.test_judge import judged
 
 
@@ -70,6 +70,16 @@ def test_small_tensors_are_judged_together():
     own[:1] += 2e-3
     assert astray(split(own), split(exact), split(start), 4)[REST].off < 0.1
     assert set(astray(*({"b": each[:9]} for each in (own, exact, start)), 4)) == set()
+
+
+@pytest.mark.parametrize(("noisy", "shows"), [(9, False), (11, True)])
+def test_the_rest_of_a_network_is_as_noisy_as_its_noisier_tensors(noisy, shows):
+    """Whether the median is one of theirs is chance, so that plain NumPy's is no limit."""
+    own, exact, start = trained(count=20)
+    own[:noisy] += 4e-6  # a thousandth of a move
+    few = [{"a": each[:noisy], "b": each[noisy:]} for each in (own, exact, start)]
+    assert (astray(*few, 4)[REST].typical > 5e-4) is shows
+    assert astray(*few, 4, UPPER)[REST].typical == pytest.approx(1e-3, rel=0.1)
 
 
 def test_one_kernel_may_go_astray_in_a_small_network():
