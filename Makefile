@@ -23,9 +23,9 @@ study: environment
 smoke: environment
 	@SAMESTEP_AGAIN="make smoke" $(RUN) --configfile config/smoke.yaml
 
-# First three side by side, because on two cores two tests wait a quarter of their time; then alone
-# those that watch this machine's clock and cores. The marks are explained in pyproject.toml.
-PARALLEL := python -m pytest -n 3 --dist worksteal
+# First two side by side, then alone those that watch this machine's clock and cores. The marks
+# are explained in pyproject.toml.
+PARALLEL := python -m pytest -n 2 --dist worksteal
 ALONE := python -m pytest tests/workflows
 
 test: environment

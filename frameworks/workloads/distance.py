@@ -117,6 +117,7 @@ def hidden(exact: Weights, start: Weights, steps: int) -> list[str]:
 def middle(values: np.ndarray, share: float = MIDDLE) -> float:
     if not values.size:
         return 0.0
-    # Errors may be infinite, and nothing lies between two of them.
-    upper = np.quantile(values, share, method="higher") if share != MIDDLE else np.median(values)
-    return float(upper)
+    if share == MIDDLE:
+        return float(np.median(values))
+    # Nothing lies between two errors that are infinite.
+    return float(np.quantile(values, share, method="higher"))

@@ -133,11 +133,12 @@ def explain(
 
 
 def idle_drift(script: Script, seen: list[Moment], right: list[Moment]) -> dict[str, float]:
-    """How far each idle bias is from NumPy's at the most, relative."""
+    """How far each idle bias of a run, if it still has them, is from NumPy's at the most,
+    relative."""
     pairs = list(zip(seen, right, strict=True))
     return {
         name: max(distance(own.weights[name], true.weights[name]) for own, true in pairs)
-        for name in script.workload.idle
+        for name in script.workload.idle & seen[0].weights.keys()
     }
 
 

@@ -257,7 +257,7 @@ class Handlers:
         def read() -> dict[str, list[float]]:
             return training.sample(as_weights(self.trainer.weights(), self.initial), inputs)
 
-        # New memory takes time, 250 MB up to a second, which is not for the first reading alone.
+        # Taking new memory may last a second for 250 MB: it comes before the first reading.
         np.ones(sum(array.nbytes for array in self.initial.values()), np.uint8)
         weights, first_s = timed(read)
         _, again_s = timed(read)
