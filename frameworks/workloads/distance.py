@@ -19,13 +19,13 @@ REST = "the rest of the network"  # all tensors with few numbers, together
 MIDDLE, UPPER = 0.5, 0.75  # shares of numbers that are less far off
 
 
-def relative(value: Any, reference: Any) -> float:
-    """L2 distance over the reference's L2 norm; infinite if shapes differ or a value is
-    not finite, so that NaN never agrees with anything."""
+def relative(value: Any, reference: Any, least: float = 0.0) -> float:
+    """L2 distance over the reference's L2 norm, which counts as `least` if it is smaller; infinite
+    if shapes differ or a value is not finite, so that NaN never agrees with anything."""
     if np.shape(value) != np.shape(reference):
         return float("inf")
     distance = float(np.linalg.norm(np.subtract(value, reference)))
-    norm = float(np.linalg.norm(reference))
+    norm = max(float(np.linalg.norm(reference)), least)
     if not np.isfinite(distance):
         return float("inf")
     return 0.0 if distance == 0 else distance / norm if norm else float("inf")

@@ -52,10 +52,13 @@ class Diagnosis(NamedTuple):
     wrong: bool = False  # it differs from the right run by more than rounding can
     trained: bool = True  # if not, `text` says why no miniature was trained
 
+    def makes(self, deviations: Iterable[Deviation]) -> bool:
+        """Whether it makes a mistake that these declare."""
+        return bool({deviation.mistake for deviation in deviations} & {*self.mistakes})
+
     def cause(self, deviations: Iterable[Deviation]) -> str:
         """Why a contender that declares these was refused. What it declares is no cause."""
-        declared = {deviation.mistake for deviation in deviations} & {*self.mistakes}
-        return AS_DECLARED if declared else self.text
+        return AS_DECLARED if self.makes(deviations) else self.text
 
 
 def examine(

@@ -30,6 +30,7 @@ from workflows.records.thresholds import (
 )
 
 FROM, FROM_NUMPY = "from the reference's", "from NumPy's"
+NONE: Weights = {}
 BESIDE = "not what is declared: beside the declared mistake, "
 CANCELLED, NOTHING = 1e-2, 1e-12  # of the other gradients; a gradient's root mean square
 
@@ -43,23 +44,28 @@ def compare(result: Result, reference: Result) -> Measured:
     every tensor by its L2 distance."""
     for step, weights in result.weights.items():
         require_shapes(weights, reference.weights[step])
+    first = reference.weights.get(0, {})
     return Measured(
         loss=[relative(a, b) for a, b in zip(result.losses, reference.losses, strict=True)],
         weights={
-            step: distances(result.weights[step], right)
+            step: distances(result.weights[step], right, first)
             for step, right in reference.weights.items()
         },
     )
 
 
-def distances(weights: Weights, reference: Weights) -> dict[str, float]:
+def distances(weights: Weights, reference: Weights, first: Weights = NONE) -> dict[str, float]:
     """Relative L2 distance of every tensor. A running mean's is relative to the size of the values
-    that it is the mean of, which may cancel, and contain idle biases, which follow rounding."""
+    that it is the mean of, which may cancel, and contain idle biases, which follow rounding. A
+    tensor that has all but vanished counts as a hundredth of what it was at `first`, because
+    rounding does not vanish with it."""
     require_shapes(weights, reference)
-    return {
-        name: relative(*(with_spread(name, w, reference) for w in (weights[name], right)))
-        for name, right in reference.items()
-    }
+    found = {}
+    for name, right in reference.items():
+        own, true = (with_spread(name, w, reference) for w in (weights[name], right))
+        least = VANISHED * float(np.linalg.norm(first[name])) if name in first else 0.0
+        found[name] = relative(own, true, least)
+    return found
 
 
 def with_spread(name: str, values: np.ndarray, reference: Weights) -> np.ndarray:
