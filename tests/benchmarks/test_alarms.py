@@ -6,7 +6,8 @@ import sys
 import pytest
 
 from benchmarks.alarms import __main__ as alarms
-from benchmarks.alarms.study import Outcome
+from benchmarks.alarms.study import Certifier, Outcome
+from frameworks.workloads import from_dict
 
 pytest.importorskip("torch")
 
@@ -27,6 +28,30 @@ def test_right_networks_raise_no_alarm(words, row, monkeypatch, capsys):
     assert status == 0 and "alarms: 0" in output, output
     assert f"seed {words.split()[3]}\n" in output
     assert re.search(row, output), output
+
+
+@pytest.mark.all
+def test_a_declared_deviation_need_not_show(tmp_path):
+    """The last ReLU lets nothing through, so no weight moves: Keras' epsilon shows in the miniature
+    alone."""
+    pytest.importorskip("tensorflow")
+    workload = from_dict(
+        {
+            "name": "still",
+            "dataset": {"kind": "normal", "samples": 10000, "shape": [1, 2]},
+            "batch": 1,
+            "layers": [{"dense": 5}, {"lstm": 4}, "relu", "tanh", {"dense": 5}, "relu"],
+            "loss": "mean_squared_error",
+            "optimiser": {"rmsprop": {"learning_rate": 0.002, "decay": 0.5, "epsilon": 1e-7}},
+        }
+    )
+    certifier = Certifier(tmp_path)
+    try:
+        found = {one.contender: (one.status, one.why) for one in
+                 certifier.certify(workload, "tensorflow")}  # fmt: skip
+    finally:
+        certifier.close()
+    assert found["tensorflow/default"] == ("agrees", "")
 
 
 def test_networks_are_drawn_again_by_their_seed():

@@ -350,3 +350,14 @@ def test_running_means_count_relative_to_what_they_are_means_of():
     assert distances(own, right) == {"n.mean": pytest.approx(1e-9), "n.variance": 0, "mean": 0}
     alone = {"n.mean": right["n.mean"]}
     assert distances({"n.mean": own["n.mean"]}, alone)["n.mean"] == pytest.approx(2e-3 / 3)
+
+
+def test_a_tensor_that_has_vanished_is_not_less_exact_than_it_was():
+    """The learning rate of one network was such that a step led to zero."""
+    first, right = {"w": np.array([3.0, 4.0])}, {"w": np.array([0.0, 1e-17])}
+    own = {"w": np.array([1e-13, 0.0])}
+    assert distances(own, right)["w"] > 1e3
+    assert distances(own, right, first)["w"] == pytest.approx(2e-12, rel=1e-3)
+    assert distances(first, right, first)["w"] == pytest.approx(100)
+    beside = Result([1.0], {0: first, 3: own}, []), Result([1.0], {0: first, 3: right}, [])
+    assert compare(*beside).weights[3]["w"] == pytest.approx(2e-12, rel=1e-3)
