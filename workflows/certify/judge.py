@@ -100,10 +100,8 @@ def gradient_distances(gradients: Weights, reference: Weights) -> dict[str, floa
         return dict.fromkeys(reference, 0.0)
     found = {}
     for name, right in reference.items():
-        error = float(np.linalg.norm(np.subtract(gradients[name], right)))
         least = CANCELLED * typical * right.size**0.5
-        scale = max(float(np.linalg.norm(right)), least)
-        found[name] = error / scale if np.isfinite(error) else float("inf")
+        found[name] = relative(gradients[name], right, least)
     return found
 
 
