@@ -10,7 +10,7 @@ from contextlib import suppress
 import psutil
 import pytest
 
-from tests.test_study import FINISHED, MEASURE, OUTPUT, Clone
+from tests.studies import FINISHED, MEASURE, OUTPUT, Clone
 from tests.test_study import finished as finished_study
 
 finished = finished_study

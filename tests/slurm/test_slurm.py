@@ -15,7 +15,7 @@ import yaml
 
 from tests.conftest import ROOT
 from tests.slurm.cluster import cluster, missing, run
-from tests.test_study import Clone
+from tests.studies import Clone
 from workflows.machine.fingerprint import available_cores, fingerprint
 
 pytestmark = pytest.mark.all

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, python
-from tests.test_study import Clone
+from tests.studies import Clone
 from workflows.cluster.introduce import main as introduce_main
 from workflows.cluster.nodes import NODES, Identity, introduced
 from workflows.planning.configfiles import ConfigurationError, parse

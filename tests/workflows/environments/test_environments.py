@@ -16,7 +16,7 @@ import pytest
 
 from frameworks import registry
 from tests.conftest import PACKAGES, ROOT
-from tests.test_study import Clone
+from tests.studies import Clone
 from tests.workflows.environments.wheels import (
     abacus_as,
     as_installed,

@@ -18,7 +18,7 @@ from samestep.__main__ import main as samestep
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
 from tests.conftest import ROOT
-from tests.test_study import Clone
+from tests.studies import Clone
 from workflows.measure import contest
 from workflows.output import REMEDIES
 from workflows.planning.opening import NotReady, opening

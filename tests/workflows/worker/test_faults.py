@@ -11,7 +11,7 @@ import pytest
 from benchmarks.kills.study import marked
 from tests.conftest import PACKAGES, ROOT, package
 from tests.packages.faulty.faulty import FAILED, MISSING, OK, OUTCOMES
-from tests.test_study import Clone
+from tests.studies import Clone
 from workflows.measure.contest import Contest
 from workflows.stages.failures import lasting
 
