@@ -146,7 +146,8 @@ def load(name: str, entry: Mapping[str, Any] | None) -> Workload:
             "give its layers, or name a catalogue entry with `from`"
         )
     build = CATALOGUE[base]
-    known_parameters = [p for p in inspect.signature(build).parameters if p != "name"]
+    parameters = inspect.signature(build).parameters
+    known_parameters = [p for p in parameters if p != "name"]
     for key, value in entry.items():
         if key not in known_parameters:
             raise WorkloadError(
@@ -159,6 +160,9 @@ def load(name: str, entry: Mapping[str, Any] | None) -> Workload:
                 raise WorkloadError(f"{key}: at least one number is wanted")
         elif key in ("hidden", "filters", "blocks"):
             raise WorkloadError(f"{key}: a list of whole numbers is wanted, got {value!r}")
+        elif isinstance(parameters[key].default, bool):
+            if not isinstance(value, bool):
+                raise WorkloadError(f"{key}: true or false is wanted, got {value!r:.80}")
         elif key != "optimiser":
             whole(key, value)
     built = build(name=name, **entry)

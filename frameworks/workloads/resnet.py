@@ -1,7 +1,8 @@
 """ResNet-56 and ResNet-50 (He et al. 2015), as Shi et al. compared them in 2016 (shi2016.py).
 
 Batch normalisation stands behind every convolution and a ReLU behind every addition. Convolutions
-have no bias. Strides are in the 3x3 convolutions, as in Torch and CNTK.
+have no bias. Strides are in the 3x3 convolutions, as in Torch and CNTK. What some tools trained
+under these names in 2016 differs in one of these, which a parameter says.
 """
 
 from dataclasses import replace
@@ -39,14 +40,23 @@ def resnet_56(
     samples: int = 4096,
     batch: int = 128,
     optimiser: Any = MOMENTUM,
+    relu_after_addition: bool = True,
+    shortcut_convolutions: bool = False,
 ) -> Workload:
     """ResNet-56: shortcuts without parameters, random images in the shape of CIFAR-10. `blocks` has
-    each stage's number of blocks, and each stage is twice as wide as the stage before."""
+    each stage's number of blocks, and each stage is twice as wide as the stage before.
+
+    `shortcut_convolutions`: a 1x1 convolution where the shape changes, as in ResNet-50.
+    """
+    after = [ReLU()] if relu_after_addition else []
     layers: list[Layer] = [*normalised(width, 3, 1, 1), ReLU()]
     for first, stride, filters in places(blocks, width):
         body = (*normalised(filters, 3, stride, 1), ReLU(), *normalised(filters, 3, 1, 1))
-        shortcut = (Subsample(stride, filters),) if first and stride > 1 else ()
-        layers += [Residual(body, shortcut), ReLU()]
+        shortcut: Chain = ()
+        if first and stride > 1:
+            convolved = normalised(filters, 1, stride, 0)
+            shortcut = convolved if shortcut_convolutions else (Subsample(stride, filters),)
+        layers += [Residual(body, shortcut), *after]
     built = classified(name, layers, side, classes, samples, batch, optimiser)
     return replace(built, certificate=LIMITS)
 
@@ -60,15 +70,20 @@ def resnet_50(
     samples: int = 512,
     batch: int = 16,
     optimiser: Any = MOMENTUM,
+    strides_first: bool = False,
 ) -> Workload:
     """ResNet-50: bottlenecks, a convolution as the first shortcut of each stage, synthetic images
-    in ImageNet's size. `blocks` and `width` as in ResNet-56."""
+    in ImageNet's size. `blocks` and `width` as in ResNet-56.
+
+    `strides_first`: strides are in the first 1x1 convolutions, as in the publication.
+    """
     layers: list[Layer] = [*normalised(width, 7, 2, 3), ReLU(), MaxPool(3, 2, 1)]
     for first, stride, filters in places(blocks, width):
         wide = 4 * filters
+        one, three = (stride, 1) if strides_first else (1, stride)
         body = (
-            *normalised(filters, 1, 1, 0), ReLU(),
-            *normalised(filters, 3, stride, 1), ReLU(),
+            *normalised(filters, 1, one, 0), ReLU(),
+            *normalised(filters, 3, three, 1), ReLU(),
             *normalised(wide, 1, 1, 0),
         )  # fmt: skip
         shortcut = normalised(wide, 1, stride, 0) if first else ()

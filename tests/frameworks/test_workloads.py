@@ -88,6 +88,22 @@ def test_the_networks_of_shi_et_al(name, parameters, tensors, multiply_adds, gfl
     assert round(workload.bytes_per_step() / 1e6) == megabytes
 
 
+@pytest.mark.parametrize(
+    ("name", "entry", "parameters", "gflop"),
+    [  # as the specification has them, which counts what was trained under these names
+        ("resnet-50", {"strides_first": True}, 25_557_032, 366.6),
+        ("resnet-56", {"relu_after_addition": False}, 853_018, 96.3),
+        ("resnet-56", {"shortcut_convolutions": True, "blocks": [18, 18, 18]}, 1_730_714, 194.3),
+    ],
+)
+def test_what_else_was_called_a_resnet(name, entry, parameters, gflop):
+    workload = load(name, entry)
+    assert (workload.parameters, round(workload.flops_per_step / 1e9, 1)) == (parameters, gflop)
+    assert workload.layers != load(name, None).layers
+    with pytest.raises(WorkloadError, match="true or false is wanted, got 'no'"):
+        load(name, {**entry, next(iter(entry)): "no"})
+
+
 def test_an_embedding_needs_the_gradient_behind_it():
     """So each step of each word costs three times the forward pass."""
     workload = load("lstm", None)
