@@ -14,6 +14,8 @@ from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Any
 
+from frameworks.variables import FLAGS
+
 HOME, ELSEWHERE, USER, HOST, SECRET = "~", "...", "(user)", "(host)", "(secret)"
 
 # Keys whose texts are for people. Names of users and hosts are masked in these only, because
@@ -39,26 +41,29 @@ KNOWN = 20_000  # characters of a long text that are looked through
 
 # Variables whose values are secrets, wherever they turn up.
 HOLDS_SECRET = re.compile(
-    r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH(?!OR)|LOGIN|COOKIE|SIGNATURE|LICEN[CS]E|HOOK|BEARER|PRIVATE"
-    r"|CONN(?:ECTION)?_?STR|(?:^|_)(?:PAT|DSN|SAS|PIN|OTP|JWT|PW)(?:_|$)|_PWD$",
-    re.IGNORECASE,
+    r"""KEY | TOKEN | SECRET | PASS | CREDENTIAL | AUTH(?!OR) | LOGIN | COOKIE | SIGNATURE | HOOK
+    | LICEN[CS]E | BEARER | PRIVATE | CONN(?:ECTION)?_?STR | _PWD$
+    | (?:^|_) (?:PAT|DSN|SAS|PIN|OTP|JWT|PW) (?:_|$)""",
+    re.IGNORECASE | re.VERBOSE,
 )
 # A short number is a secret only in these. `MAX_TOKENS` is none, and texts are full of numbers.
-HOLDS_NUMBER = re.compile(r"(?:PASS(?:WORD|WD|PHRASE)?|TOKEN|SECRET|PIN|_PWD)$", re.IGNORECASE)
-# Variables that are known to hold none: the system's, the shell's, and settings of libraries, which
-# records name (workflows/machine/tuning.py).
-HARMLESS = re.compile(
-    r"^(?:LANG|LANGUAGE|LC_\w+|LS_COLORS|TERM\w*|COLORTERM|PS[1-4]|PROMPT\w*|SHELL|EDITOR|PAGER|LESS\w*"
-    r"|MAIL|DISPLAY|DEBIAN_FRONTEND|HOSTTYPE|MACHTYPE|OSTYPE|TZ|XDG_\w+|DBUS_\w+|HOSTNAME|HOST|USER"
-    r"|USERNAME|LOGNAME|SUDO_USER|\w*FLAGS|\w*VERSION|(?:SAMESTEP|SNAKEMAKE|SLURM|CONDA|CMAKE|CUBLAS"
-    r"|CUBLASLT|CUDA|CUDNN|NVIDIA|DNNL|GOMP|JAX|KMP|LD|MALLOC|MKL|NPY|OMP|PYTHON|PYTEST|PYTORCH|TF"
-    r"|TORCH|TORCHINDUCTOR|XLA)_\w+"
-    r"|(?:ATEN|GLIBC|KERAS|ONEDNN|OPENBLAS|PYTHON|TORCHDYNAMO)[A-Z_]*)$"
+HOLDS_NUMBER = re.compile(
+    "(?: PASS(?:WORD|WD|PHRASE)? | TOKEN | SECRET | PIN | _PWD )$", re.IGNORECASE | re.VERBOSE
 )
-# Values that honest texts have, too: paths, words and numbers, versions, addresses without secrets.
+# Variables that hold none, by their whole names: `TF_VAR_db` and `SNAKEMAKE_...` can be secrets.
+HARMLESS = frozenset(
+    [*FLAGS, "CFLAGS", "CONDA_DEFAULT_ENV", "CPPFLAGS", "CXXFLAGS", "HOST", "HOSTNAME", "LANG",
+     "LC_ALL", "LDFLAGS", "LOGNAME", "MACHTYPE", "SAMESTEP_CACHE", "SAMESTEP_LOCK",
+     "SAMESTEP_MACHINE", "SAMESTEP_MNIST", "SUDO_USER", "TERM", "USER", "USERNAME"]
+)  # fmt: skip
+# Values that honest texts have, too.
 HONEST = re.compile(
-    r"[~.]{0,2}/\S*|[\d.,:+-]*|[A-Za-z]+(?:[-_./,:][A-Za-z]+)*[\W_]*[\d.,:+-]*"
-    r"|\w+://[a-z\d.:-]+(?:/[A-Za-z._-]{0,30}\d{0,4})*"
+    r"""[~.]{0,2} / \S*  # a path
+    | [\d.,:+-]*
+    | \d+ (?:\.\d+)+ (?:a|b|rc|\.dev|\.post)? \d* (?:\+[a-z\d.]{1,20})?  # a version
+    | [A-Za-z]+ (?:[-_./,:][A-Za-z]+)* [\W_]* [\d.,:+-]*  # words and a number
+    | \w+:// [a-z\d.:-]+ (?: / [A-Za-z._-]{0,30} \d{0,4} )*  # an address""",
+    re.VERBOSE,
 )
 LONG_WORD = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])[\w+/=.-]{16,}")
 # Values of variables like AUTH_TYPE and CREDENTIAL_STORE.
@@ -211,7 +216,7 @@ def own_secrets() -> list[tuple[re.Pattern[str], bool]]:
             part for one in CREDENTIALS.findall(value) for part in (one, one.partition(":")[2])
         ]
         named = [value] if HOLDS_SECRET.search(name) else []
-        if not named and not HARMLESS.match(name) and conspicuous(value):
+        if not named and name not in HARMLESS and conspicuous(value):
             found.setdefault(value, True)
         for one in [*named, *parts]:
             if known_secret(one, bool(HOLDS_NUMBER.search(name)) or one in parts):
