@@ -75,23 +75,30 @@ ORDINARY = frozenset(
 CREDENTIALS = re.compile(r"(?<=://)(?:[^\s/]+|[^\s/:@]+:[^\s@]+)(?=@)")  # `user:password` in a URL
 # Secrets that a text names. After `=` any value is one. After a colon or a space, only what has a
 # letter and a digit: "unexpected token: x" and "token 5 is unknown" are honest. After a weak word,
-# names of tensors are honest, too.
-STRONG = r"passw(?:or)?d|passphrase|secret|credentials?|(?:access|account|api|private)[_-]?key"
-WEAK = r"token|auth(?!or)|cookie|bearer|(?<![A-Za-z])(?:pwd?|pat|pin|otp|jwt|dsn|sas)"
+# names of tensors are honest, too. A signature can be that of a function.
+STRONG = r"(?:passw(?:or)?d|passphrase|secret|credentials?|(?:access|account|api|private)[_-]?key)"
+WEAK = (
+    r"(?:token|auth(?!or)|cookie|bearer|(?<![A-Za-z])(?:pwd?|pat|pin|otp|jwt|dsn|sas)"
+    r"|(?<=[?&])sig)"
+)
+SIGNATURE = r"(?<!\w)sig(?:nature)?"
 PART = r"[^\s,;&\"']"
 MIXED = rf"(?!(?:b?float|u?int|complex)\d)(?={PART}*\d)(?={PART}*[A-Za-z])"
+IS = r"[\"']?=[\"']?"
 TOLD = r"[\"']?(?:\s*:\s*|\s+)[\"']?"
+ISSUED = r"(?:gh[a-z]|hf|sk|glpat)[_-]\w{6,}"  # a token with the mark of who issued it
 KEYED = [
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"((?:{STRONG}|{WEAK})[\"']?=[\"']?)(?!(?:none|null|true|false|basic)\b){PART}+",
-        rf"((?:{STRONG}){TOLD}){MIXED}{PART}{{5,}}",
-        rf"((?:{WEAK}){TOLD}){MIXED}"
-        r"(?:[A-Za-z\d+=-]{8,}(?![\w./+=-])|(?:gh[a-z]|hf|sk|glpat)[_-]\w{6,})",
-        rf"(authorization[\"']?\s*:\s*[\"']?(?:(?:basic|bearer|digest|token)\s+)?){PART}+",
+    re.compile(f"({word}{between}){value}", re.IGNORECASE)
+    for word, between, value in (
+        (f"(?:{STRONG}|{WEAK})", IS, rf"(?!(?:none|null|true|false|basic)\b){PART}+"),
+        (STRONG, TOLD, rf"{MIXED}{PART}{{5,}}"),
+        (WEAK, TOLD, rf"{MIXED}(?:[A-Za-z\d+=-]{{8,}}(?![\w./+=-])|{ISSUED})"),
+        (SIGNATURE, IS, rf"{MIXED}[\w%+/=.-]{{8,}}+(?![(\[])"),
+        ("authorization", r"[\"']?\s*[:=]\s*", r"[^\n]+"),  # a scheme and credentials
+        ("sshpass", r"[^\n]*?\s-p\s*", r"(?:'[^']*'|\"[^\"]*\"|\S+)"),
     )
 ]
-KEYS = re.compile(rf"{STRONG}|{WEAK}|authorization", re.IGNORECASE)
+KEYS = re.compile(f"{STRONG}|{WEAK}|{SIGNATURE}|authorization|sshpass", re.IGNORECASE)
 # What may replace characters other than letters and digits, when a message escapes a text, encodes
 # it for a URL, or joins its lines.
 BETWEEN = r"(?:%[\dA-Fa-f]{2}|\\+(?:[nrt]|x[\da-f]{2}|u[\da-f]{4})|[^A-Za-z0-9])*"

@@ -152,7 +152,14 @@ def test_a_value_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         ("password: hunter9", "password: (secret)"),
         ('{"api_key": "ab-99"}', '{"api_key": "(secret)"}'),
-        ("Authorization: Bearer abcd, Basic", "Authorization: Bearer (secret), Basic"),
+        ("no\nAuthorization: x dXNlcjpw Zm9v==\nmore", "no\nAuthorization: (secret)\nmore"),
+        ("'Proxy-Authorization': 'Digest a=\"b\"'", "'Proxy-Authorization': (secret)"),
+        (
+            "sshpass -p Zq81xx ssh a, sshpass -p'a b' c",
+            "sshpass -p (secret) ssh a, sshpass -p(secret) c",
+        ),
+        ("https://x.org/a?sv=1&sig=abcd%3D&se=2", "https://x.org/a?sv=1&sig=(secret)&se=2"),
+        ("X-Amz-Signature=ab12cd34 sig=Zq81/xx+4=", "X-Amz-Signature=(secret) sig=(secret)"),
         ("token qrstuv22x and ghp_01ab23 refused", "token (secret) and ghp_01ab23 refused"),
         ("token=ghp_01ab23, Bearer hf_01ab23cd", "token=(secret), Bearer (secret)"),
     ],
@@ -166,6 +173,7 @@ def test_a_reason(planted: None, text: str, left: str) -> None:
     ["token 5 is unknown", "key: value", "KeyError: key=conv2d_1", "a tokens data set",
      "unexpected token: layer3.conv2d_12/kernel", "token float32", "token dense_12 of 2048 tokens",
      "bearer token", "no password: required", "author: x1y2z3a4", "signature=(None, 32)",
+     "input_signature=[TensorSpec(shape=(32,))]", "signature=Signature2(x)", "signature=serving",
      "the forward pass 12a", "secret sharing", "spin 12ab34cd", "hash keys=32", "auth=basic",
      "authority: nobody", "a pathological pattern 12345abcdef", "~ 5 % and x ~y"],
 )  # fmt: skip
