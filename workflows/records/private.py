@@ -9,7 +9,7 @@ import platform
 import re
 import socket
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Any
@@ -27,14 +27,15 @@ TEXTS = frozenset(
 PATHS = frozenset({"interpreters", "folder"})  # keys whose values are paths
 # Users and hosts have these names, too. They say nothing, and texts are full of them.
 COMMON = frozenset(
-    ["root", "user", "users", "admin", "runner", "ubuntu", "debian", "home", "host",
+    ["root", "user", "users", "admin", "runner", "ubuntu", "debian", "home", "host", "batch",
      "localhost", "local", "python", "linux", "machine", "default", "tuned", "cpu", "gpu",
      "adam", "sgd", "jax", "torch", "pytorch", "keras", "tensorflow", "numpy", "noop", "mnist",
      "mlp", "contest", "replicate", "study", "reference", "data", "test", "none", "true",
      "false"]
 )  # fmt: skip
 PLAIN = re.compile(r"[a-z_]+")
-SHORTEST = 3  # characters of a name
+SHORTEST = 3  # characters of a name that is masked in prose
+LONGER = 5  # characters of a name that no other name has as a part
 LEAST_SECRET = 4  # characters of a secret
 CLEAR = 8  # characters that no honest text has by chance
 KNOWN = 20_000  # characters of a long text that are looked through
@@ -114,12 +115,14 @@ ANY_PYTHON = re.compile(
     rf"(?:{BEGIN}|(?<=file:))[~/.][^\s\"':;,=]*/(?=bin/python[\d.]*|(?:site|dist)-packages/)"
 )
 ANY_PATH = re.compile(rf"{BEGIN}(?:~?/[^\s\"':;,=]*/|~[\w.-]+/(?:[^\s\"':;,=]*/)?)")
+WHOLE_PATH = re.compile(rf"{BEGIN}(?:-[A-Za-z]+)?[~.]*/\S*")
 
 
 def anonymous(value: Any) -> Any:
     """A record's values as JSON has them, without secrets, and without names and folders of its
     writer."""
     secrets, folders, words = own_secrets(), own_folders(), own_names()
+    part, before_at = own_users()
 
     def text(said: str, free: bool) -> str:
         said = said if said.isascii() else said.encode(errors="replace").decode()
@@ -133,6 +136,8 @@ def anonymous(value: Any) -> Any:
             for pattern, instead in folders:
                 said = pattern.sub(instead, said)
             said = ANY_HOME.sub(rf"\1{HOME}", ANY_PYTHON.sub(f"{ELSEWHERE}/", said))
+            said = WHOLE_PATH.sub(lambda path: part.sub(USER, path[0]), said)
+        said = before_at.sub(USER, said)
         for pattern, instead in words if free else []:
             said = pattern.sub(instead, said)
         return said
@@ -195,23 +200,40 @@ def own_folders() -> list[tuple[re.Pattern[str], str]]:
     return [(re.compile(rf"{begin[p]}{re.escape(p)}(?![\w-])"), places[p]) for p in kept]
 
 
+def own_users() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Names of this user, however short: as a part of a path, and before an @."""
+    known = "|".join(map(re.escape, sorted(telling(users(), 1), key=len, reverse=True))) or "(?!)"
+    return (
+        re.compile(rf"(?<=/)(?:{known})(?![\w-]|\.\w)", re.IGNORECASE),
+        re.compile(rf"(?<![\w.-])(?:{known})(?=@)", re.IGNORECASE),
+    )
+
+
 def own_names() -> list[tuple[re.Pattern[str], str]]:
     """Names of this user and this host, the longest first, and what stands for each."""
-    users = [os.environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME", "SUDO_USER")]
-    users.append(PurePath(home_folder()).name)
-    with suppress(OSError, KeyError, ImportError):
-        users.append(getpass.getuser())
     hosts = [platform.node(), socket.gethostname(), os.environ.get("HOSTNAME", "")]
     hosts += [host.partition(".")[0] for host in hosts]
-    known = dict.fromkeys(telling(hosts), HOST) | dict.fromkeys(telling(users), USER)
+    known = dict.fromkeys(telling(hosts, SHORTEST), HOST)
+    known |= dict.fromkeys(telling(users(), SHORTEST), USER)
+    apart = {name: r"[^\W_]" if len(name) >= LONGER else r"[\w-]" for name in known}
     return [
-        (re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])", re.IGNORECASE), known[name])
+        (
+            re.compile(rf"(?<!{apart[name]}){re.escape(name)}(?!{apart[name]})", re.IGNORECASE),
+            known[name],
+        )
         for name in sorted(known, key=len, reverse=True)
     ]
 
 
-def telling(names: Iterable[str]) -> Iterable[str]:
-    return [n for n in names if len(n) >= SHORTEST and n.lower() not in COMMON]
+def users() -> Iterator[str]:
+    yield from (os.environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME", "SUDO_USER"))
+    yield PurePath(home_folder()).name
+    with suppress(OSError, KeyError, ImportError):
+        yield getpass.getuser()
+
+
+def telling(names: Iterable[str], shortest: int) -> list[str]:
+    return [n for n in names if len(n) >= shortest and n.lower() not in COMMON]
 
 
 def own_secrets() -> list[tuple[re.Pattern[str], bool]]:

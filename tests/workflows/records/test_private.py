@@ -169,6 +169,24 @@ def test_a_reason(planted: None, text: str, left: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("user", "text", "left"),
+    [
+        ("jo", "in /a/jo/x, -L/opt/jo and ../jo.", "in /a/(user)/x, -L/opt/(user) and ../(user)."),
+        ("jo", "jo@node and https://x.org/jo/y", "(user)@node and https://x.org/(user)/y"),
+        ("jo", "join jo, a/jo/x, /jo.txt and ajo@b", "join jo, a/jo/x, /jo.txt and ajo@b"),
+        ("or", "and/or, either/or/x", "and/or, either/or/x"),
+        ("max", "max_pool of max, mini-max", "max_pool of (user), mini-max"),
+        (USER, f"/work/users/{USER}-tmp, {USER}_data", "/work/users/(user)-tmp, (user)_data"),
+        (USER, f"my_{USER}.log, {USER}s, x{USER}", f"my_(user).log, {USER}s, x{USER}"),
+        ("batch", "a mini-batch in /batch", "a mini-batch in /batch"),
+    ],
+)
+def test_names_of_users(user, text, left, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("USER", user)
+    assert anonymous({"reason": text}) == {"reason": left}
+
+
+@pytest.mark.parametrize(
     "text",
     ["token 5 is unknown", "key: value", "KeyError: key=conv2d_1", "a tokens data set",
      "unexpected token: layer3.conv2d_12/kernel", "token float32", "token dense_12 of 2048 tokens",
