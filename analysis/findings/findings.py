@@ -7,6 +7,7 @@ need its rows, else `added(...)` in that module, which a section of the report i
 import csv
 import io
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
@@ -45,8 +46,9 @@ from analysis.findings.variants.reduced import ReducedLine, reduced_lines
 from analysis.findings.variants.steps import StepLine, step_lines
 
 Row = TypeVar("Row")
-# What begins a formula in a spreadsheet; some read the full-width forms, too.
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+# Where a formula begins in a spreadsheet. Some read the full-width forms, too. In some languages a
+# semicolon ends a cell, even between quotation marks.
+FORMULA = re.compile(r"^(?=[\t\r\n])|(?:^|(?<=[;\t\r\n]))(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
 
 
 class Table(cached_property[list[Row]]):
@@ -240,7 +242,7 @@ def cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}" if math.isfinite(value) else str(value)
     text = str(value)
-    return f"'{text}" if text.startswith(FORMULA) and not is_number(text) else text
+    return text if is_number(text) else FORMULA.sub("'", text)
 
 
 def is_number(text: str) -> bool:
