@@ -39,6 +39,7 @@ def made(folders: Sequence[Path]) -> dict[str, str]:
     """The content of every file, from the reports in these folders. Raises RecordError."""
     # Only now: statistics and plotting take seconds to import.
     from analysis.data.reading import read as read_records
+    from analysis.findings.findings import cell
     from analysis.literature import averages, transfer
     from analysis.literature.judging.claims import judge
     from analysis.literature.page import page
@@ -97,7 +98,7 @@ def made(folders: Sequence[Path]) -> dict[str, str]:
     files = {"claims.md": page(judge(studies), studies, figures)}
     for name, numbers in tables.items():
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(numbers)
+        csv.writer(text, lineterminator="\n").writerows(map(cell, row) for row in numbers)
         files[name] = text.getvalue()
     for _, figure in figures:
         files |= figure.files

@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,12 +18,15 @@ from analysis.literature.table7 import rows
 from analysis.stats.inference import Estimate, Verdict
 from analysis.stats.tails import t_above
 from frameworks.device import GPU, HOST
-from workflows.records.limits import FILE
+from workflows.records.limits import DEVICE, FILE, FRAMEWORK, MACHINE, VARIANT, WORKLOAD
 from workflows.records.storage import RecordError, require_size, shown
 
 VERDICTS: dict[str, Verdict] = {name: name for name in get_args(Verdict)}
 NEEDED = ("pairs", "contenders", "missing")  # tables
 OPTIONAL = ("traps", "parts", "elementwise", "settings", "use", "start", "gradients")
+NAMES = {"machine": MACHINE, "workload": WORKLOAD, "framework": FRAMEWORK, "variant": VARIANT,
+         "device": DEVICE, "beside": VARIANT,
+         "against": r"[A-Za-z0-9][A-Za-z0-9_.+%/-]{0,299}"}  # fmt: skip
 CONFIDENCE = 0.95  # of the intervals in a study's tables
 RECORDED = ("start", "gradients")  # tables that a brief report leaves out
 PART = "part"  # the axis of ratios between a step and its parts
@@ -30,7 +34,6 @@ LOSS, GRADIENTS, STEP = "loss", "loss and gradients", "step"
 UNLIKE = "was not shown to have the losses of"
 POSITION = "position"  # the axis of ratios between the operations of a fresh process
 FIRST, OTHERS = "the first", "the next four"
-
 
 # Settings, and what writing does to the original by the claim.
 ALIASES = {"to_same_device": "changed", "to_another_device": "unchanged"}
@@ -168,8 +171,11 @@ def read(folder: Path) -> StudyTables:
     Raises:
         RecordError: the folder has no tables, or they are of an older version.
     """
-    tables = {name: table(folder / "tables" / f"{name}.csv") for name in NEEDED}
-    tables |= {name: optional(folder, name) for name in OPTIONAL}
+    paths = {name: folder / "tables" / f"{name}.csv" for name in (*NEEDED, *OPTIONAL)}
+    tables = {
+        name: table(path) if name in NEEDED or path.is_file() else []
+        for name, path in paths.items()
+    }
     if any(
         row.get("device") == GPU.name and row.get("batches") not in ("", "0", None)
         for row in tables["contenders"]
@@ -248,9 +254,7 @@ def check(ratios: Sequence[MeasuredRatio], table: Sequence[dict[str, str]]) -> N
 
 def table(path: Path) -> list[dict[str, str]]:
     if not path.is_file():
-        raise RecordError(
-            f"{path}: no such table; give the folder of a report, like reports/reference"
-        )
+        raise RecordError(f"{path}: no such table; give a report's folder, like reports/reference")
     try:
         require_size(path, FILE)
         with path.open(encoding="utf-8", newline="") as file:
@@ -260,13 +264,10 @@ def table(path: Path) -> list[dict[str, str]]:
     for number, row in enumerate(rows, 2):
         if None in row or None in row.values():
             raise RecordError(f"{path}: line {number} has another number of cells than the first")
+        for column, pattern in NAMES.items():
+            if column in row and not re.fullmatch(pattern, row[column]):
+                raise RecordError(f"{path}: line {number}: {shown(row[column])} is no {column}")
     return rows
-
-
-def optional(folder: Path, name: str) -> list[dict[str, str]]:
-    """The rows of a table that not every study has."""
-    path = folder / "tables" / f"{name}.csv"
-    return table(path) if path.is_file() else []
 
 
 def ratio(study: str, row: dict[str, str]) -> MeasuredRatio:

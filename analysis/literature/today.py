@@ -160,11 +160,7 @@ def certified(
 def table(rows: Sequence[Any]) -> list[Sequence[object]]:
     """The rows of one class as a table, below the names of their fields."""
     head = tuple(field.name for field in fields(rows[0]))
-    return [head, *(tuple(map(rounded, astuple(row))) for row in rows)]
-
-
-def rounded(value: object) -> object:
-    return f"{value:.6g}" if isinstance(value, float) else value
+    return [head, *map(astuple, rows)]
 
 
 def then_and_now(rows: Sequence[Beside]) -> Figure:

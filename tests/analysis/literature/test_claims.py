@@ -312,7 +312,7 @@ def test_more_threads_than_cores_say_only_what_these_bring() -> None:
 
 
 def test_a_folder_without_tables_is_refused_in_words(tmp_path: Path) -> None:
-    with pytest.raises(RecordError, match="give the folder of a report"):
+    with pytest.raises(RecordError, match="give a report's folder"):
         read(tmp_path)
     assert main([str(tmp_path), "--out", str(tmp_path / "out")]) == 1
 

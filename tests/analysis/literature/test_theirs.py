@@ -1,5 +1,6 @@
 """Tables of others: damaged ones are named in a line, and their texts stay texts."""
 
+import csv
 import shutil
 from pathlib import Path
 
@@ -47,6 +48,33 @@ def test_a_row_that_ends_early_is_a_line(study: Path, capsys: pytest.CaptureFixt
     assert main([str(study), "--out", str(study.parent / "out")]) == 1
     said = capsys.readouterr().err
     assert said.startswith(f"literature: {path}: line {whole.count(chr(10))} has another number")
+
+
+@pytest.mark.parametrize("column", ["machine", "workload", "framework", "against"])
+def test_a_name_that_is_none_is_a_line(
+    study: Path, column: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change(study / "tables" / "pairs.csv", {column: "=1+1"})
+    assert main([str(study), "--out", str(study.parent / "out")]) == 1
+    said = capsys.readouterr().err
+    assert said.endswith(f"pairs.csv: line 2: =1+1 is no {column}\n")
+
+
+def test_a_reason_is_no_formula(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "reports" / "parallel" / "tables", tmp_path / "study" / "tables")
+    change(tmp_path / "study" / "tables" / "pairs.csv", {"reason": "=HYPERLINK(1);=1"})
+    assert main([str(tmp_path / "study"), "--out", str(tmp_path / "out")]) == 0
+    assert ",'=HYPERLINK(1);'=1\n" in (tmp_path / "out" / "parallel.csv").read_text()
+
+
+def change(path: Path, values: dict[str, str]) -> None:
+    """Put others' values into every row of a table."""
+    with path.open(newline="") as file:
+        rows = [row | values for row in csv.DictReader(file)]
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def test_why_hardware_is_missing_stays_a_text() -> None:
