@@ -17,6 +17,7 @@ KNOWN = MappingProxyType(
 )
 LINKED = r":(?=(\\?/){2})|(?i:www)(?=\\?\.)|@(?=\S)"
 CUT = "<!-- -->"
+DOLLAR = "<span>$</span>"  # as GitHub advises, where a bare one would begin a formula
 TITLES: ContextVar[Mapping[str, str]] = ContextVar("titles", default=KNOWN)
 
 
@@ -179,20 +180,22 @@ def markdown_cell(text: str) -> str:
 
 def quoted(text: str) -> str:
     """A text of others in Markdown or in rich text: a backslash before each mark of code, emphasis
-    or a link shows it as it is."""
-    return re.sub(r"\]\\*\(", r"]\\(", re.sub(r"\\*([`*])", r"\\\1", text))
+    or a link shows it as it is. An underscore inside a word is no mark, nor is the tilde of a
+    path."""
+    text = re.sub(r"\\*([`*]|(?<![^\W_])_(?=\S)|~(?=[^\s/]))", r"\\\1", text)
+    return re.sub(r"\]\\*\(", r"]\\(", text)
 
 
 def unquoted(text: str) -> str:
     """Rich text for a terminal: texts of others as they were."""
-    return re.sub(r"\\([`*(])", r"\1", text)
+    return re.sub(r"\\([`*(_~])", r"\1", text)
 
 
 def unlinked(text: str) -> str:
-    """The text without GitHub's automatic links: an invisible comment cuts addresses of pages and
-    mail in two. Entities, which could hide addresses, are shown as they are."""
+    """The text without GitHub's formulas and automatic links: an invisible comment cuts addresses
+    of pages and mail in two. Entities, which could hide addresses, are shown as they are."""
     text = re.sub(r"&(?!(lt|amp);)(?=#?\w+;)", "&amp;", text)
-    return re.sub(LINKED, rf"\g<0>{CUT}", text)
+    return re.sub(LINKED, rf"\g<0>{CUT}", text).replace("$", DOLLAR)
 
 
 def line(text: str) -> str:

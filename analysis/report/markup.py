@@ -62,7 +62,7 @@ def own_links(text: str) -> str:
 
 def entities(text: str) -> str:
     """Rich text in which quoted marks are entities, so that they become no tags."""
-    return re.sub(r"\\([`*(])", lambda found: f"&#{ord(found[1])};", text)
+    return re.sub(r"\\([`*(_~])", lambda found: f"&#{ord(found[1])};", text)
 
 
 def packed(text: str) -> Markup:

@@ -20,7 +20,7 @@ import pytest
 
 from analysis.data.reading import load
 from analysis.findings.findings import FORMULA, cell, is_number
-from analysis.format import CUT, file_name, markdown_table, quoted, unquoted
+from analysis.format import CUT, DOLLAR, file_name, markdown_table, quoted, unquoted
 from analysis.literature.section import SECTION
 from analysis.repeats.page import Sheet
 from analysis.report.layout import Rich
@@ -44,7 +44,7 @@ TITLES = {
     "tensorflow": "[click](javascript:alert(4)) \\| *x* ` https://evil.example www.evil.example "
     "me@evil.example me&#64;evil.example me\\@evil.example",
 }
-OWN = "[own](../../docs/own.md) **strong** *loud* `code`"
+OWN = "[own](../../docs/own.md) **strong** *loud* `code` _lean_ ~~gone~~"
 TITLE = f"Costs $x^2$ and $\\frac{{ | </script> `]]> --> <!-- </title> {OWN}"
 VARIANT = "sum.1-1"
 PITFALL = "label $\\frac{ </text><script>alert(6)</script> | `"
@@ -182,7 +182,7 @@ def test_marks_of_theirs_are_shown_and_are_no_marks(reports: tuple[Path, Path]) 
     assert not re.search("<(b|i|code)>(strong|loud|code)<", page)
     assert html.unescape(page).count(OWN) > 5
     outside = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
-    assert r"\*\*strong\*\* \*loud\* \`code\`" in outside
+    assert r"\*\*strong\*\* \*loud\* \`code\` \_lean_ \~\~gone\~~" in outside
     assert not re.search(r"(?<!\\)(\*\*?|`)(strong|loud|code)", outside)
 
 
@@ -219,7 +219,8 @@ def raw_tags(text: str) -> set[str]:
 
 def test_markdown_has_its_own_tags_links_headings_and_columns(reports: tuple[Path, Path]) -> None:
     theirs, plain = ((out / "report.md").read_text() for out in reports)
-    assert raw_tags(theirs.replace(CUT, "")) <= raw_tags(plain)
+    assert raw_tags(theirs.replace(CUT, "").replace(DOLLAR, "")) <= raw_tags(plain)
+    assert "$" not in re.sub(r"```.*?```", "", theirs.replace(DOLLAR, ""), flags=re.DOTALL)
     assert f"https:{CUT}//evil.example" in theirs
     # What GitHub makes a link by itself, also if it is an entity or behind a backslash.
     assert not re.search(r"://|www\.|@\S|&#", theirs.replace(f"@{CUT}", ""))
@@ -303,7 +304,7 @@ def test_a_link_is_shown_as_text(link: str) -> None:
 
 def test_marks_are_the_reports_own() -> None:
     theirs, own = f"{OWN} \\` `", "`a` *b* [c](../../docs/c.md)"
-    shown = r"[own]\(../../docs/own.md) \*\*strong\*\* \*loud\* \`code\` \` \`"
+    shown = r"[own]\(../../docs/own.md) \*\*strong\*\* \*loud\* \`code\` \_lean_ \~\~gone\~~ \` \`"
     assert for_markdown(theirs) == shown == quoted(quoted(theirs))
     assert Sheet(["a"], [[theirs]]).markdown().endswith(f"| {shown} |")
     assert for_markdown(Rich(f"{own} {quoted(theirs)}")) == f"{own} {shown}"
@@ -311,6 +312,22 @@ def test_marks_are_the_reports_own() -> None:
     marked = '<code>a</code> <i>b</i> <a href="../../docs/c.md">c</a>'
     assert page.startswith(marked) and "<" not in page.removeprefix(marked)
     assert html.unescape(page).endswith(f"{OWN} ` `") and unquoted(quoted(OWN)) == OWN
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("_x_ __y__, (_z_)", r"\_x_ \_\_y_\_, (\_z_)"),
+        ("learning_rate a_b_ _ ", "learning_rate a_b_ _ "),
+        ("~x~ and ~~y~~.", r"\~x~ and \~\~y\~\~."),
+        ("in ~/x, ~ 5", "in ~/x, ~ 5"),
+        ("$x$ and US$", f"{DOLLAR}x{DOLLAR} and US{DOLLAR}"),
+    ],
+)
+def test_emphasis_and_formulas_are_shown_as_text(text: str, shown: str) -> None:
+    assert for_markdown(text) == shown
+    assert quoted(quoted(text)) == quoted(text) and unquoted(quoted(text)) == text
+    assert html.unescape(str(for_html(Rich(quoted(text))))) == text
 
 
 def test_a_part_of_a_file_name() -> None:
