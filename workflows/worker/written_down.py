@@ -28,7 +28,7 @@ CALLED = ("restart", "put", "step")  # with arrays of the harness
 # Modules whose functions say nothing about a framework.
 PLAIN = ("frameworks.contract", "frameworks.conditions", "frameworks.description",
          "frameworks.workloads", "collections", "copy", "dataclasses", "enum", "functools",
-         "itertools", "operator", "re", "string", "types", "typing")  # fmt: skip
+         "itertools", "json", "operator", "re", "string", "types", "typing")  # fmt: skip
 Values = set[Setting] | None  # None: not known before it runs
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Scope = Function | None
@@ -81,8 +81,7 @@ def written_down(description: Framework, settings: Mapping[str, Setting]) -> dic
 
 @cache
 def entries_of(module: str) -> dict[str, list[Entry]]:
-    """What `settings()` gives by setting, and under "" what gives settings whose names only a run
-    tells; none if the source cannot be read."""
+    """What `settings()` gives, by setting or "" if only a run tells it; none if unreadable."""
     try:
         return Source(module).entries()
     except (ImportError, OSError, SyntaxError, ValueError, RecursionError):
@@ -115,8 +114,9 @@ class Source:
             self.functions[node.name].append(node)
             scope = node
         elif isinstance(node, ast.ClassDef | ast.Module):
-            for name, value in assigned(node.body):
-                self.constants[name].append(value)
+            for target, value in (pair for one in node.body for pair in targets(one)):
+                if isinstance(target, ast.Name):
+                    self.constants[target.id].append(value)
             for method in node.body:
                 self.owner[method] = getattr(node, "name", "")
             if isinstance(node, ast.ClassDef):
@@ -146,11 +146,18 @@ class Source:
         for scope, node in self.reached():
             for name, value in entries(node):
                 values = self.values(value, scope)
-                table = self.functions.get(named(value)) or self.classes.get(named(value))
-                if not table and (name or not self.reaches(value)):
+                if not self.is_code(value) and (name or not self.reaches(value)):
                     read = self.origin(value, set()) == Origin.READ
                     found[name].append(Entry(values, read, f"{self.file[node]}:{value.lineno}"))
         return found
+
+    def is_code(self, node: ast.expr) -> bool:
+        """Whether it names a function or a class, as in a table of layers."""
+        name = named(node)
+        other = self.attributes[name] if isinstance(node, ast.Attribute) else self.local(node, name)
+        found = [*self.functions[name], *self.classes[name]]
+        by = [named(decorator) for one in found for decorator in one.decorator_list]
+        return bool(found) and not other and not any("property" in one for one in by)
 
     def reached(self) -> Iterator[tuple[Scope, ast.AST]]:
         """Everything that a call of `settings` may run or look up, by names alone."""
@@ -218,7 +225,8 @@ class Source:
                 return most([ast.Attribute(owner, name, ast.Load()), *more])
             case ast.Call(func=function, args=given, keywords=by_name):
                 called = self.origin(function, seen)
-                if called == Origin.UNKNOWN and not is_own(function):
+                whose = getattr(function, "value", function)  # a method of its own is no reading
+                if called == Origin.UNKNOWN and not is_self(whose):
                     return Origin.READ
                 return max(called, most([*given, *(one.value for one in by_name)]))
         return most(ast.iter_child_nodes(node))
@@ -315,9 +323,12 @@ def entries(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
         case ast.Call(func=ast.Attribute(attr="setdefault" | "__setitem__"), args=[key, value]):
             pairs = [(key, value)]
         case ast.Call(func=ast.Name(id="dict") | ast.Attribute(attr="update"), args=given):
-            yield from ((one.arg, one.value) for one in node.keywords if one.arg)
+            yield from ((one.arg or "", one.value) for one in node.keywords)
+            yield from (("", one) for one in given if not hasattr(one, "elts"))
             listed = [one for many in given for one in getattr(many, "elts", [])]
             pairs = [(x.elts[0], x.elts[1]) for x in listed if len(getattr(x, "elts", [])) == 2]
+        case ast.FunctionDef(name="settings"):  # what it returns may be no dict of the source
+            pairs = [(None, value) for value in returned(node)]
         case _:
             for target, value in targets(node):
                 if isinstance(target, ast.Subscript):
@@ -370,15 +381,10 @@ def parameters(function: Function) -> list[ast.arg]:
     return [*own.posonlyargs, *own.args, *own.kwonlyargs, *filter(None, (own.vararg, own.kwarg))]
 
 
-def assigned(body: list[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
-    for node in body:
-        yield from ((t.id, value) for t, value in targets(node) if isinstance(t, ast.Name))
-
-
 def returned(function: Function) -> Iterator[ast.expr]:
     for node in ast.walk(function):
         if isinstance(node, ast.Return):
-            yield node.value or ast.Constant(None)
+            yield node.value or ast.copy_location(ast.Constant(None), node)
 
 
 def is_name(node: ast.AST, name: str) -> bool:
@@ -392,8 +398,3 @@ def is_self(node: ast.expr) -> bool:
 def named(node: ast.AST) -> str:
     """The name that a function is called by."""
     return str(getattr(node, "id", "") or getattr(node, "attr", ""))
-
-
-def is_own(function: ast.expr) -> bool:
-    """Whether this is a method of the adapter itself, though its source does not show it."""
-    return isinstance(function, ast.Attribute) and is_self(function.value)

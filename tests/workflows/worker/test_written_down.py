@@ -79,9 +79,35 @@ WRITTEN = {
     "by getattr": "def settings(self):\n    return {'compilation': getattr(self, 'x', 'eager')}",
     "of an argument": "def settings(self):\n    return {'compilation': how('eager')}\n"
     "def how(x):\n    return x",
+    "by a property": "class T:\n    @property\n    def how(self):\n        return 'eager'\n"
+    "    def settings(self):\n        return {'compilation': self.how}",
+    "by a cached property": "import functools\nclass T:\n    @functools.cached_property\n"
+    "    def how(self):\n        return 'eager'\n"
+    "    def settings(self):\n        return {'compilation': self.how}",
+    "by a variable named like a function": "def how():\n    return x.mode\n"
+    "def settings(self):\n    how = 'eager'\n    return {'compilation': how}",
+    "by an attribute named like a method": "class T:\n    def __init__(self):\n"
+    "        self.how = 'eager'\n"
+    "    def settings(self):\n        return {'compilation': self.how}\n"
+    "class Other:\n    def how(self):\n        return x.mode",
     "as it was asked for": "class T:\n    def __init__(self, conditions, variant):\n"
     "        self.asked = conditions.precision + variant\n"
     "    def settings(self):\n        return {'compilation': self.asked}",
+}
+WHOLE = {
+    "by a data class": "from dataclasses import asdict, dataclass\n@dataclass\nclass S:\n"
+    "    compilation: str = 'eager'\ndef settings(self):\n    return asdict(S())",
+    "by a named tuple": "from typing import NamedTuple\nclass S(NamedTuple):\n"
+    "    compilation: str = 'eager'\ndef settings(self):\n    return S()._asdict()",
+    "by an object's variables": "class S:\n    def __init__(self):\n"
+    "        self.compilation = 'eager'\ndef settings(self):\n    return vars(S())",
+    "by an object's dict": "class S:\n    compilation = 'eager'\ndef settings(self):\n"
+    "    s = S()\n    return s.__dict__",
+    "by zip": "def settings(self):\n    return dict(zip(['compilation'], ['eager']))",
+    "by keywords": "class S:\n    compilation = 'eager'\ndef settings(self):\n"
+    "    return dict(**vars(S()))",
+    "by JSON": "import json\ndef settings(self):\n"
+    """    return json.loads('{"compilation": "eager"}')""",
 }
 READ = {
     "off an object": "def settings(self):\n    return {'compilation': self.model.mode}",
@@ -102,6 +128,14 @@ READ = {
     "    return {'compilation': Net().mode}",
     "by name": "import x\ndef settings(self):\n    return {n: x.get(n) for n in NAMES}",
     "after all": "def settings(self):\n    return {'compilation': 'x', **super().settings()}",
+    "by a property": "class T:\n    @property\n    def how(self):\n        return self.net.mode\n"
+    "    def settings(self):\n        return {'compilation': self.how}",
+    "as a whole": "import x\nclass T:\n    def settings(self):\n        return x.settings()",
+    "by pairs": "import x\ndef settings(self):\n    return dict(zip(x.names(), x.values()))",
+    "by JSON": "import json, x\ndef settings(self):\n    return json.loads(x.show())",
+    "beside a table of functions": "import x\ndef compile(net):\n    return net\n"
+    "def settings(self):\n    return {**x.settings(), **{n: n for n in TABLE}}\n"
+    "TABLE = {'compilation': compile}",
     "another value": "def settings(self):\n    return {'compilation': 'jit'}",
 }
 
@@ -111,6 +145,12 @@ def test_a_literal_is_found_however_it_gets_there(tmp_path, monkeypatch, text):
     written = found(tmp_path, monkeypatch, text, compilation="eager", blas="mkl")
     assert {name: one.value for name, one in written.items()} == {"compilation": "eager"}
     assert written["compilation"].place.startswith("writing.py:")
+
+
+@pytest.mark.parametrize("text", WHOLE.values(), ids=WHOLE)
+def test_whatever_such_a_dict_holds_is_written_down(tmp_path, monkeypatch, text):
+    """Its settings have no entries in the source, and nothing in it reaches a framework."""
+    assert {*found(tmp_path, monkeypatch, text, compilation="eager")} == {"compilation"}
 
 
 @pytest.mark.parametrize("text", READ.values(), ids=READ)
