@@ -116,9 +116,9 @@ What goes wrong most often:
   the framework is imported, so the description must not import it. If the framework has a setting
   of its own, pass `conditions.threads` to it in `Adapter.__init__`.
 - **Settings.** Read each one off what runs: the callable that is stepped, the framework's
-  configuration, the weights. A value that stands in the source says nothing, and breaks a rule of
-  `samestep check`. Answer "n/a" if the framework does not have the setting. If it has, and nothing
-  tells its value, name it in `"stated": "optimiser, epsilon"`: the report marks it.
+  configuration, the weights. A value that stands in the source says nothing, and the report marks
+  it. Answer "n/a" if the framework does not have the setting. If it has, and nothing tells its
+  value, name it in `"stated": "optimiser, epsilon"`, or `samestep check` advises you to.
 - **What is not supported.** `NotImplementedError` from `Adapter.trainer` becomes a row with the
   reason. The same error from the first `step` is a failure.
 """

@@ -33,7 +33,7 @@ FLAWS = [
     ("device", "asked for a GPU, which is not here, it silently uses the", "raise Unavailable"),
     ("settings", "lacks intra_threads", "SETTINGS"),
     ("settings-literal", "asked for float64, settings()['precision'] is 'float32'", "read it off"),
-    ("settings-written", "written down: compilation is 'eager' at literal.py:16", "read it off"),
+    ("read-back", "compilation is 'eager' at literal.py:16", "read it off"),
     ("weights", "dense1.kernel, once given away by weights(), changes", "weights() gives new"),
     ("batch", "where the arrays are left alone after put()", "copy in put()"),
     ("repeats", "another trainer from the same weights, with sgd: loss of step 3", "seed them"),

@@ -13,7 +13,7 @@ FLAWS = {
     "device": "flawed_adapters:AnyDevice",
     "settings": "flawed_adapters:FewSettings",
     "settings-literal": "literal:WritesItsPrecisionDown",
-    "settings-written": "literal:WritesItsCompilationDown",
+    "read-back": "literal:WritesItsCompilationDown",
     "weights": "flawed_adapters:GivesItsOwnWeights",
     "batch": "flawed_adapters:KeepsTheBatch",
     "repeats": "flawed_adapters:DrawsNumbers",

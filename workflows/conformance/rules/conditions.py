@@ -135,24 +135,25 @@ def settings(subject: Subject) -> Finding:
                 f"asked for {asked}, settings()['precision'] is {seen['precision']!r}",
                 "read it off the weights: a setting that is written down says nothing",
             )
-    if wrong := undeclared(subject, seen):
-        return broken(
-            f"written down: {wrong}",
-            'read it off what runs, or answer "n/a" if the framework does not have the setting; '
-            'what cannot be read is named in settings()["stated"], and the report marks it',
-        )
     return holds(f"{len(kinds)} settings")
 
 
-def undeclared(subject: Subject, seen: dict[str, Any]) -> str:
-    """The settings that stand in the source as literals, and that the adapter does not name as
-    stated. It need not name settings that the framework does not have."""
+def read_back(subject: Subject) -> Finding:
+    """An adapter need not name as stated what the framework does not have."""
+    seen = subject.ask("answer", subject.basis.dense())
     found = written_down(subject.description, seen["values"])
-    return "; ".join(
+    wrong = [
         f"{name} is {one.value!r} at {one.place}"
         for name, one in found.items()
         if name not in seen["stated"] and one.value != NOTHING
-    )
+    ]
+    if wrong:
+        return broken(
+            f"written down: {'; '.join(wrong)}",
+            'read it off what runs, or answer "n/a" if the framework does not have the setting; '
+            'what cannot be read is named in settings()["stated"]. The report marks it either way',
+        )
+    return holds(f"stated: {', '.join(seen['stated']) or 'none'}")
 
 
 AFTER = ("description", "build")
@@ -186,9 +187,16 @@ RULES = (
     ),
     Rule(
         "settings",
-        "settings() answers everything in SETTINGS with plain values in effect, read back and not "
-        "written down, and leaves training alone.",
+        "settings() answers everything in SETTINGS with plain values in effect, and leaves "
+        "training alone.",
         settings,
         (*AFTER, "precision"),
+    ),
+    Rule(
+        "read back",
+        "Settings are read off what runs. Those that stand in the source are named as `stated`.",
+        read_back,
+        (*AFTER, "settings"),
+        advice=True,
     ),
 )
