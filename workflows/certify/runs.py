@@ -29,7 +29,6 @@ from workflows.worker.process import WorkerDied, WorkerProcess, left_by_a_worker
 
 WEIGHTS_AT = (0, 1, 2, 5, 10, 100, 500)  # steps after which every tensor is compared
 RESTARTED = 10  # steps repeated after a restart, and steps in float32
-MOST_STEPS = 1000  # steps of a turn at most
 FLOAT32_AT = (2,)  # steps after which float32 weights are compared with float64's, and after all
 # The step is so large that it is all there is to see in the weights. Their difference, divided
 # by the learning rate, is the gradient to the last digit or two, in float32 too.
@@ -219,10 +218,9 @@ class Runner:
 
     @property
     def turns(self) -> list[tuple[int, int]]:
-        """For each round of a contest, a turn's first mini-batch, and how many are trained."""
+        """For each round of a contest, a turn's first mini-batch, and how many there are."""
         contest = self.study.contest
-        dealt = (contest.dealt(number) for number in range(contest.rounds + 1))
-        return [(first, min(count, MOST_STEPS)) for first, count in dealt]
+        return [contest.dealt(number) for number in range(contest.rounds + 1)]
 
     @property
     def read(self) -> int:

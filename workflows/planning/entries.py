@@ -18,6 +18,7 @@ from frameworks.workloads.workload import LOOSEST
 from workflows.planning.possible import (
     LISTED,
     STEPS,
+    TURN,
     a_path,
     known_optimiser,
     one_line,
@@ -167,10 +168,10 @@ class ContestEntry(Section):
     together: Annotated[bool | list[Annotated[list[str], Field(min_length=1)]], Scope.RESOLVED] = (
         True
     )
-    warmup: int = Field(default=5, ge=1, le=10_000)
+    warmup: int = Field(default=5, ge=1, le=TURN)
     rounds: int = Field(default=8, ge=1, le=10_000)
-    turn: int = Field(default=4, ge=2, le=10_000)
-    discard: int = Field(default=1, ge=0, le=10_000)
+    turn: int = Field(default=4, ge=2, le=TURN)
+    discard: int = Field(default=1, ge=0, le=TURN)
     timeout_s: float = Field(default=TIMEOUT_S, ge=5, le=DAY_S)
 
     @model_validator(mode="after")

@@ -15,6 +15,7 @@ LONGEST_PATH = 4000
 LISTED = 200  # entries of a list
 CONTENDERS = 1000
 STEPS = 10**6  # of a contender in a contest
+TURN = 1000  # steps, because the reference trains all of them in float64
 # Of a workload. The largest networks that anybody trains are below them.
 PARAMETERS, BYTES = 10**12, 10**15
 REPEATS = 10**6  # of a single operation in a step

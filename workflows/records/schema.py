@@ -261,9 +261,9 @@ class Measured(Record):
 class Float64Turns(Record):
     """The turns of a contest in float64, at full size and without timing.
 
-    `losses` has the loss of every step by round, from the warm-up on; of a long turn, of its first
-    steps only. `start` and `weights`: some numbers of every tensor, before and after the turn of
-    round `read`; of the last round in earlier records.
+    `losses` has the loss of every step by round, from the warm-up on; in earlier records, of the
+    first thousand steps of a turn. `start` and `weights`: some numbers of every tensor, before and
+    after the turn of round `read`; of the last round in earlier records.
     """
 
     read: int | None = None

@@ -347,7 +347,7 @@ def weights_astray(
             continue  # float32 decides ReLUs differently and leads its weights elsewhere
         turn = (*one, replicate, expected.turns.round)
         steps = 0 if turn in without else counts.get(turn, 0)
-        if 0 < steps == expected.turns.steps:  # or float64 has only a part of the turn
+        if 0 < steps == expected.turns.steps:  # or an earlier record has a part of the turn
             yield one, expected, tensors_astray(weights, expected.turns, steps)
 
 

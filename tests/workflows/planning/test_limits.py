@@ -110,7 +110,9 @@ HUGE = {"contest": ("warmup", "rounds", "turn", "discard", "timeout_s"),
             for section in HUGE
             for key in HUGE[section]
         ),
-        ({"contest": {"rounds": 9999, "turn": 9999}}, "contest"),
+        ({"contest": {"rounds": 9999, "turn": 999}}, "contest: more than 1,000,000 mini-batches"),
+        ({"contest": {"turn": 1001}}, "contest.turn"),  # the reference trains every step
+        ({"contest": {"warmup": 1001}}, "contest.warmup"),
         ({"replicates": 10**6}, "replicates"),
         ({"replicates": True}, "replicates: a number is wanted, not a truth value"),
         ({"minutes": True}, "minutes: a number is wanted"),
