@@ -179,12 +179,18 @@ def test_two_studies_on_one_machine_take_turns(finished, tmp_path):
 
 
 @pytest.mark.all
-def test_a_failed_contender_costs_neither_the_report_nor_the_others(clone):
+def test_a_failed_contender_costs_neither_the_report_nor_the_others(clone, small):
+    """`divide` has its own contest, in which nobody fails."""
     contenders = [
         {"framework": "abacus", "variants": ["default", "raises"]},
         {"framework": "faulty", "variants": ["opening-dies"]},
     ]
-    study = clone(contenders=contenders, replicates=1)
+    study = clone(
+        contenders=contenders,
+        replicates=1,
+        workloads={**small["workloads"], "divide": {"elements": 5000, "samples": 3, "repeat": 1}},
+        contest={**small["contest"], "together": False},
+    )
     study.environment["PYTHONPATH"] += f"{os.pathsep}{PACKAGES / 'faulty'}"
     output = study.snakemake(fails=True)
     assert "faulty failed when it was opened: killed by SIGSEGV" in output
@@ -193,15 +199,20 @@ def test_a_failed_contender_costs_neither_the_report_nor_the_others(clone):
     assert "no beads left" in end
     assert end.endswith("Repeat only those:\n  snakemake --cores 1\n")
     assert output.count("reports/small/report.html") == 2  # in the opening and after the answer
-    contenders = pd.read_csv(study.report / "tables" / "contenders.csv").set_index("variant")
-    assert contenders.loc["default", "median_ms"] > 0
-    assert "no beads left" in contenders.loc["raises", "reason"]
+    contenders = pd.read_csv(study.report / "tables" / "contenders.csv")
+    contenders = contenders.set_index(["workload", "variant"])
+    assert contenders.loc[("mlp", "default"), "median_ms"] > 0
+    assert contenders.loc[("divide", "raises"), "median_ms"] > 0
+    assert "no beads left" in contenders.loc[("mlp", "raises"), "reason"]
     assert "no beads left" in (study.report / "report.html").read_text()
+    kept = study.results / "contests" / "divide" / "1.json"
+    measured = kept.stat().st_mtime_ns
     # What failed, and nothing else, is to be done again.
     again = study.would_run()
     assert {"contest", "certify"} <= again and not {"prepare", "detect", "reference"} & again
     # What fails in the same way again is kept, and with it what the others measured.
     assert "failed as before" in study.snakemake(fails=True)
+    assert kept.stat().st_mtime_ns == measured
     assert study.would_run() == {"failures", "all"}
 
 
