@@ -267,11 +267,11 @@ def read_table(path: Path, schema: pa.Schema) -> pa.Table:
 
 def read_parts(path: Path, schema: pa.Schema) -> Parts:
     """Read a table by the names of its columns. A column that the file lacks has the value in
-    `DEFAULTS`, if there is one; other columns of the file are left out.
+    `DEFAULTS`, if there is one. Checksums do not cover names, so a damaged name is an unknown one.
 
     Raises:
-        RecordError: it cannot be read, a required column is missing, a type differs, or, from the
-            parts, a value cannot be.
+        RecordError: it cannot be read, a required column is missing, a column is unknown, a type
+            differs, or, from the parts, a value cannot be or rows are missing.
     """
     try:
         require_size(path, TABLE)
@@ -286,6 +286,9 @@ def read_parts(path: Path, schema: pa.Schema) -> Parts:
         raise RecordError(f"{path}: {rows:,} rows, at most {ALL_ROWS:,} are read")
     if version not in READABLE:
         raise unreadable(path, version)
+    if unknown := [name for name in found.names if name not in schema.names]:
+        which = f"column {shown(repr(unknown[0]))} is none of samestep's"
+        raise RecordError(f"{path}: {which}: damaged, or written by a newer samestep")
     for field in schema:
         if found.names.count(field.name) > 1:
             raise RecordError(f"{path}: column {field.name} is there twice")
@@ -299,18 +302,20 @@ def read_parts(path: Path, schema: pa.Schema) -> Parts:
                 f"{path}: column {field.name}: types differ ({shown(own)} in the file, "
                 f"{field.type} is wanted)"
             )
-    return Parts(path, schema, rows, parts_of(path, schema, found.names))
+    return Parts(path, schema, rows, parts_of(path, schema, found.names, rows))
 
 
-def parts_of(path: Path, schema: pa.Schema, there: Sequence[str]) -> Iterator[pa.Table]:
-    """The parts of a table, checked. `there` names the columns of the file. Raises RecordError."""
-    asked = [field for field in schema if field.name in there]
-    texts = [field.name for field in asked if pa.types.is_string(field.type)]
+def parts_of(path: Path, schema: pa.Schema, there: Sequence[str], rows: int) -> Iterator[pa.Table]:
+    """The parts of a table, checked. `there` names the columns of the file, which says that it has
+    so many `rows`. Raises RecordError."""
+    texts = [field.name for field in schema if pa.types.is_string(field.type)]
     options = {"read_dictionary": texts, "page_checksum_verification": True}
+    left = rows
     try:
         # pre_buffer would keep all bytes of the file in memory.
         with pq.ParquetFile(path, pre_buffer=False, **options) as file:
-            for batch in file.iter_batches(READ, columns=[field.name for field in asked]):
+            for batch in file.iter_batches(READ, columns=there):
+                left -= batch.num_rows
                 batch.validate(full=True)
                 found = [
                     batch[field.name]
@@ -324,6 +329,8 @@ def parts_of(path: Path, schema: pa.Schema, there: Sequence[str]) -> Iterator[pa
                 yield made
     except DAMAGED as error:
         raise damaged(path, error) from None
+    if left:
+        raise RecordError(f"{path}: {rows - left:,} of {rows:,} rows can be read")
 
 
 def damaged(path: Path, error: Exception) -> RecordError:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from workflows.planning.plan import StudyRequest
 from workflows.records import storage
-from workflows.records.columns import BATCHES
+from workflows.records.columns import BATCHES, TURNS
 from workflows.records.minutes import Spent
 from workflows.records.schema import SCHEMA, CertificateRow, Code, Contender, Measured
 from workflows.records.storage import (
@@ -54,12 +54,33 @@ def test_a_missing_column_is_named(tmp_path, name):
 
 def test_columns_are_read_by_name_and_a_new_one_has_its_default(tmp_path, monkeypatch):
     path = tmp_path / "1.parquet"
-    table = pa.table(columns(row(step=3)), schema=BATCHES).append_column("more", pa.array([1.0]))
-    pq.write_table(table.select(table.schema.names[::-1]), path)
+    pq.write_table(pa.table(columns(row(step=3)), schema=BATCHES).select(BATCHES.names[::-1]), path)
     assert read_batches(path).schema == BATCHES
     new = BATCHES.append(pa.field("energy_uj", pa.int64()))
     monkeypatch.setitem(storage.DEFAULTS, "energy_uj", 7)
     assert read_table(path, new).to_pylist() == [{**row(step=3), "energy_uj": 7}]
+
+
+@pytest.mark.parametrize("name", ["other_us", "outside_us", "steal_us", "minor_faults", "peak_mib"])
+def test_a_flipped_bit_in_the_name_of_a_column_is_refused(tmp_path, name):
+    """No checksum covers names, and the column could be missing in an earlier file."""
+    path = tmp_path / "turns.parquet"
+    pq.write_table(TURNS.empty_table(), path)
+    flipped = chr(ord(name[0]) ^ 1) + name[1:]
+    path.write_bytes(path.read_bytes().replace(name.encode(), flipped.encode()))
+    with pytest.raises(RecordError, match=rf"turns\.parquet: column '{flipped}' is none of same"):
+        read_table(path, TURNS)
+
+
+def test_rows_that_cannot_be_read_are_missed(tmp_path, monkeypatch):
+    path = tmp_path / "1.parquet"
+    write_batches(path, columns(row(), row(step=1)))
+    read = pq.ParquetFile.iter_batches
+    monkeypatch.setattr(
+        pq.ParquetFile, "iter_batches", lambda *a, **k: (one.slice(1) for one in read(*a, **k))
+    )
+    with pytest.raises(RecordError, match=r"1\.parquet: 1 of 2 rows can be read"):
+        read_batches(path)
 
 
 def test_a_table_names_its_schema_and_a_newer_one_is_refused(tmp_path):
