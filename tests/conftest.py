@@ -25,6 +25,10 @@ for number, handler in (
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, handler)
 
+# NumPy computes on one core in each of the processes that run tests side by side. More would wait
+# for each other. What samestep starts has its own number.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = ROOT / "tests" / "packages"
 
@@ -47,7 +51,10 @@ SMALL = {
 }
 
 
-FIRST = ("test_study.py", "test_environments.py", "test_defects.py")
+FIRST = (
+    "test_study.py", "test_environments.py", "test_defects.py", "test_faults.py",
+    "test_extending.py", "test_first_hour.py", "test_bundle.py", "test_fuzz.py", "test_kills.py",
+)  # fmt: skip
 
 
 COMPILED = "samestep-tests-"
@@ -65,7 +72,7 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """Tests of whole studies begin, so that none of them is left to run alone at the end; and the
+    """Tests that take longest begin, so that none of them is left to run alone at the end; and the
     planted defects, so that one process has all of them: it certifies them together."""
     items.sort(key=lambda item: item.path.name not in FIRST)
 

@@ -8,7 +8,7 @@ from benchmarks.fuzz.__main__ import main
 
 
 @pytest.mark.parametrize(
-    "cases", [pytest.param(200, marks=pytest.mark.brief), pytest.param(3000, marks=pytest.mark.all)]
+    "cases", [pytest.param(200, marks=pytest.mark.brief), pytest.param(2000, marks=pytest.mark.all)]
 )
 def test_nothing_escapes(cases, monkeypatch, capsys):
     """What escaped is printed with its seed and number, by which it is repeated."""
