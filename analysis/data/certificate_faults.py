@@ -97,6 +97,8 @@ def row_faults(
     for key in whole if row.precision == "float64" and not own.elementwise else ():
         if getattr(row, key) in (None, [], {}):
             yield f"{key}: its status is {row.status!r}, but it was not compared"
+    if not own.elementwise and any(loss < 0 for loss in row.losses):
+        yield f"losses: its status is {row.status!r}, but a loss is negative"
     if row.long:
         steps = len(row.losses) or len(row.long.loss)
         if steps != certificate.steps and not (part or own.elementwise):
@@ -154,7 +156,7 @@ def run(key: str, own: Measured, tolerance: float) -> Bound:
 def of_float32(row: CertificateRow, certificate: CertificateRecord) -> Iterator[Bound]:
     """The distances in float32, as timed."""
     rounding, room, near = certificate.rounding, max(row.room or (0.0,)), row.float32_attainable
-    yield "room", row.room or (), REDUCED
+    yield "room", row.room or (), REDUCED * bool(row.reduced)
     most = max(WORST * rounding, room, REDUCED * bool(row.attainable))
     yield "rounding", row.rounding.values(), most
     # No loss is compared from the step on at which plain NumPy is too far off.

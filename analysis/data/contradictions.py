@@ -13,6 +13,7 @@ from analysis.data.rows import CORES, cores_of
 from analysis.format import line
 from frameworks.device import HOST
 from frameworks.workloads import Workload, WorkloadError, from_dict
+from workflows.records.kinds import GIB
 from workflows.records.limits import DAY_S, EVENTS, SLACK_NS, TIMEOUT_S
 from workflows.records.machine_records import MachineRecords, StudyRecord
 from workflows.records.schema import (
@@ -27,7 +28,6 @@ from workflows.records.storage import shown
 # Counters are read a little outside a turn, and the kernel adds to some every few seconds.
 BESIDE_S = 10
 WATTS = 1e6  # more than any machine takes, also if a counter starts again within a turn
-MIB = 2**30  # more than any machine has
 CHANCE = math.log(1e9)  # two contests may draw the same orders by chance if there are fewer
 ASKED = 8  # requests to a contender beside its turns, at most
 
@@ -130,6 +130,8 @@ def certified(records: MachineRecords, works: Mapping[str, Workload]) -> Iterato
 def contested(contest: ContestRecord, measured: set[str], records: MachineRecords) -> Iterator[str]:
     if twice := repeated((turn.round, turn.contender) for turn in contest.turns):
         yield f"two turns of {twice[0]}"
+    if twice := repeated(contest.system_info.get("cpu", {}).get("available", [])):
+        yield f"system_info.cpu.available: {twice[0]} is there twice"
     everybody = {one.name for one in contest.contenders}
     if strangers := {name for order in contest.order for name in order} - everybody:
         yield f"its order has {min(strangers)}, no contender"
@@ -284,9 +286,11 @@ def lasting(own: Sequence[ContestRecord]) -> Iterator[str]:
     whole = sum(one.duration_s for one in own)
     for contest in own:
         for one in contest.contenders:
-            for key in ("import_s", "build_s", "took_s"):
-                if (getattr(one, key) or 0) > whole + 1:
-                    yield f"{key}: {getattr(one, key):g} of {one.name}, in {whole:g} s"
+            took = {key: getattr(one, key) for key in ("import_s", "build_s", "took_s", "late_s")}
+            took["operations"] = sum(one.operations.values())
+            for key, seconds in took.items():
+                if abs(seconds or 0) > whole + 1:
+                    yield f"{key}: {seconds:g} of {one.name}, in {whole:g} s"
         most = cores_of(contest) * longest(whole)
         for turn in contest.turns:
             if (turn.outside_s or 0) > most:
@@ -297,7 +301,7 @@ def memory_of(contest: ContestRecord) -> float:
     """The most MiB that a process may show: ten times the machine's memory, because the kernel
     counts what is mapped twice twice."""
     found = contest.system_info.get("memory", {}).get("total_gib")
-    return 10 * 1024 * found if found else MIB
+    return 10 * 1024 * found if found else 1024 * GIB
 
 
 def repeated(names: Iterable[Any]) -> list[Any]:

@@ -12,11 +12,12 @@ from pydantic import ConfigDict, Field
 from pydantic_core import CoreSchema, core_schema
 from typing_extensions import TypedDict  # as pydantic wants it before Python 3.12
 
-from workflows.records.limits import LONGEST_TURN, Anything
+from workflows.records.limits import LONGEST_TURN, Anything, Count
 
 ROUNDS = 2**15 - 1
 LISTED = 200  # variants, devices or numbers of threads, all of which are combined
 LONGEST_S = 1e6  # earlier versions allowed this time-out
+GIB = 2**20  # more memory than any machine has
 
 Mapped = ConfigDict(strict=True, extra="allow")
 Steps = Annotated[int, Field(ge=1, le=LONGEST_TURN)]
@@ -73,15 +74,15 @@ class Configuration(TypedDict, total=False):
 class Processor(TypedDict, total=False):
     __pydantic_config__ = Mapped  # type: ignore[misc]
     model: str
-    logical: int | None
-    available: list[int]
+    logical: Count | None
+    available: list[Count]
     caches_kib: dict[str, int]
     flags: list[str]
 
 
 class Memory(TypedDict, total=False):
     __pydantic_config__ = Mapped  # type: ignore[misc]
-    total_gib: Annotated[float, Field(gt=0)]
+    total_gib: Annotated[float, Field(gt=0, le=GIB)]
     pages_kept_by_core: str
 
 

@@ -36,7 +36,7 @@ def certified(tmp_path_factory: pytest.TempPathFactory) -> MachineRecords:
         ("astray", {10: {"a": (0.0, 0.9)}}),
         ("rounding", {"a": 0.9}),
         ("rounding", {"a": 1e11}),
-        ("room", (0.1, 1e11)),
+        ("room", (0.39, 0.39)),  # in no reduced precision
         ("ulp", 3.0),
         ("optimisers", {"adam": OptimiserRow(status="agrees", run=FAR)}),
     ],
@@ -49,6 +49,22 @@ def test_distances_that_contradict_a_status(
     setattr(row, field, value)
     (fault,) = contradictions(records)
     assert f"{row.name} on mnist-cnn: {field}" in fault and f"is {status!r}, but it is" in fault
+
+
+def test_no_precision_is_so_reduced(certified: MachineRecords) -> None:
+    records = certified.model_copy(deep=True)
+    row = next(one for one in rows_of(records) if one.status == "agrees")
+    row.reduced, row.room = "bfloat16", (0.1, 1e11)
+    (fault,) = contradictions(records)
+    assert ": room: its status is 'agrees', but it is 1.0e+11 off (allowed 4e-01)" in fault
+
+
+def test_no_loss_of_a_network_is_negative(certified: MachineRecords) -> None:
+    records = certified.model_copy(deep=True)
+    row = next(one for one in rows_of(records) if one.status == "agrees")
+    row.losses[3] = -5.0
+    (fault,) = contradictions(records)
+    assert f"{row.name} on mnist-cnn: losses: its status is 'agrees', but a loss is nega" in fault
 
 
 @pytest.mark.parametrize("field", [*REQUIRED, *REQUIRED_LATER])

@@ -53,6 +53,7 @@ PLACES = {
     "missing.0.framework": ("missing", 0, "framework"),
 }
 CONFIGURED, AROUND = ("study", "configuration"), ("contests", 0, "system_info")
+ROW = ("certificates", 0, "rows", 0)
 STRANGE = ("../../x", "/etc/x", "..", "a b", "a\nb", "<b>", "=1+1", "-x", "x" * 500)
 
 
@@ -125,7 +126,9 @@ def test_a_name_in_a_table(one: Path, column: str, refused: Refused) -> None:
         ((*AROUND, "cpu", "model"), {"a": {"b": 1}}, "contests.0.system_info.cpu.model: "),
         ((*AROUND, "cpu", "caches_kib"), {"L2": "1"}, "contests.0.system_info.cpu.caches_kib.L2"),
         ((*AROUND, "system", "boot"), {"a": 1}, "contests.0.system_info.system.boot: "),
+        ((*AROUND, "cpu", "available"), [0, -1], "contests.0.system_info.cpu.available.1: "),
         ((*AROUND, "memory", "total_gib"), "24", "contests.0.system_info.memory.total_gib: "),
+        ((*AROUND, "memory", "total_gib"), 1e300, "contests.0.system_info.memory.total_gib: "),
         (("study", "title"), "x" * 30_000, "study.title"),
         (("contests", 0, "duration_s"), -1, "contests.0.duration_s"),
         (("contests", 0, "duration_s"), float("inf"), "contests.0.duration_s"),
@@ -135,6 +138,12 @@ def test_a_name_in_a_table(one: Path, column: str, refused: Refused) -> None:
         (("contests", 0, "contenders", 0, "took_s"), -3, "contests.0.contenders.0.took_s"),
         (("contests", 0, "contenders", 1), {"$ref": 1}, "contests.0.contenders.1"),
         (("certificates", 0, "rows", 0, "long", "loss", 3), -1, "certificates.0.rows.0.long.loss"),
+        ((*ROW, "gradients"), {"a": -1e30}, "certificates.0.rows.0.gradients.a: a distance is not"),
+        ((*ROW, "rounding"), {"a": -1e30}, "certificates.0.rows.0.rounding.a: a distance is not"),
+        ((*ROW, "attainable"), {"a": -1.0}, "certificates.0.rows.0.attainable.a: a distance is"),
+        ((*ROW, "restarted"), [-1e30], "certificates.0.rows.0.restarted.0: a distance is not"),
+        ((*ROW, "float32"), [-1e30], "certificates.0.rows.0.float32.0: a distance is not neg"),
+        ((*ROW, "again"), [-1e30], "certificates.0.rows.0.again.0: a distance is not negative"),
         (("workloads", 0, "parameters"), -1, "workloads.0.parameters"),
         (("workloads", 0, "description", "dataset", "kind"), ["x"] * 900, "workloads.0.desc"),
         (("workloads", 0, "description", "batch"), 10**12, "workloads.0.description: batch"),

@@ -275,6 +275,16 @@ def test_a_measured_contender_without_mini_batches(
         (lambda one: setattr(measured(one), "import_s", 1e4), f"import_s: 10000 of {WHO}, in"),
         (lambda one: setattr(measured(one), "build_s", 1e4), "build_s: 10000 of"),
         (lambda one: setattr(measured(one), "took_s", 1e4), "took_s: 10000 of"),
+        (lambda one: setattr(measured(one), "late_s", 1e4), "late_s: 10000 of"),
+        (lambda one: setattr(measured(one), "late_s", -1e4), "late_s: -10000 of"),
+        (
+            lambda one: setattr(measured(one), "operations", {"a": 6e3, "b": 6e3}),
+            f"operations: 12000 of {WHO}, in",
+        ),
+        (
+            lambda one: one.contests[0].system_info["cpu"].update(available=[0] * 9),
+            "available: 0 is",
+        ),
         (lambda one: setattr(one.certificates[0], "rounding", 0.9), "rounding: 9e-01; no certif"),
         (lambda one: setattr(one.certificates[0], "float32_loss", 0.9), "float32_loss: 9e-01; no"),
         (lambda one: setattr(one.certificates[0], "declared_steps", 0), "declared_steps: 0"),
