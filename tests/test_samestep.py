@@ -400,5 +400,7 @@ def test_a_plan_that_does_not_fit_is_refused(tmp_path, monkeypatch, capsys, abac
     wide = {"mlp": {"features": 10**5, "hidden": [10**6], "batch": 4, "samples": 400}}
     wide["mnist-cnn"] = False
     assert "contest.together: " in refused(capsys, *plan_of(tmp_path, small, workloads=wide))
+    many = {"replicates": 1000, "minutes": None, "contest": {"rounds": 600}}
+    assert "mine.yaml: replicates: about " in refused(capsys, *plan_of(tmp_path, small, **many))
     assert "contest.rounds" in refused(capsys, *plan_of(tmp_path, small, contest={"rounds": 0}))
     assert "no.yaml: No such file" in refused(capsys, "plan", "--configfile", "no.yaml")

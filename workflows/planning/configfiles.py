@@ -32,6 +32,7 @@ LONGEST_NUMBER = 100  # characters; YAML has numbers to the base 60, which take 
 OTHER_BASE = re.compile(r"[-+]?(0[0-7_]+|[\d_.]+(:[\d_.]+)+)")  # 010 is 8, and 1:30 is 90
 NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 MERGE = "tag:yaml.org,2002:merge"
+KEYS = 5  # one in the other, of which a message names the file
 LONG_WORD, LONGEST_LINE = re.compile(r"(\S{80})\S{80,}(\S{40})"), 1000
 
 
@@ -83,7 +84,7 @@ def origin(files: Mapping[str, Mapping[str, Any]]) -> Callable[[str], str]:
     given = {path: renamed_keys(values)[0] for path, values in files.items() if values}
 
     def of(line: str) -> str:
-        keys = list(filter(None, re.split(r"[.\[\]]|: ", line)))[:5]
+        keys = list(filter(None, re.split(r"[.\[\]]|: ", line)))[:KEYS]
         depths = {path: depth(values, keys) for path, values in given.items()}
         most = max(depths.values(), default=0)
         found = [path for path, own in depths.items() if own == most]
@@ -99,13 +100,16 @@ def depth(values: Any, keys: Sequence[str]) -> int:
     return 1 + depth(values[keys[0]], keys[1:])
 
 
-def beyond_bounds(values: Mapping[str, Any]) -> str:
-    """The first key whose value is too large for any configuration, and why; "" if none is."""
+def beyond_bounds(values: Mapping[str, Any], deep: int = KEYS - 1) -> str:
+    """The first key whose value is too large for any configuration, and why; "" if none is. The
+    key has those before it: `workloads.mlp.batch`."""
     for key, value in values.items():
         try:
             bounded(value)
         except ValueError as error:
-            return f"{key!s:.80}: {error}"
+            # It may contain itself, but `origin` asks for no more keys than these.
+            inside = beyond_bounds(value, deep - 1) if deep and isinstance(value, Mapping) else ""
+            return f"{key!s:.80}.{inside}" if inside else f"{key!s:.80}: {error}"
     return ""
 
 
@@ -159,15 +163,21 @@ def known_keys(path: list[Any]) -> Iterable[str]:
 def read(paths: Iterable[Path]) -> Configuration:
     """Read YAML files, later ones over earlier ones key by key, as Snakemake merges them."""
     merged: dict[str, Any] = {}
-    files: dict[str, dict[str, Any]] = {}
-    for path in paths:
-        values = contents(path)
-        for line in notes_on_renamed(values, str(path)):
+    files = given(paths)
+    for path, values in files.items():
+        for line in notes_on_renamed(values, path):
             print(line, file=sys.stderr)
-        files.pop(str(path), None)
-        files[str(path)] = values
         merge(merged, renamed_keys(values)[0])
     return parse(merged, origin(files))
+
+
+def given(paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
+    """What each file sets, for `origin`. Of a file that is there twice, the second counts."""
+    files: dict[str, dict[str, Any]] = {}
+    for path in paths:
+        files.pop(str(path), None)
+        files[str(path)] = contents(path)
+    return files
 
 
 def contents(path: Path) -> dict[str, Any]:
@@ -191,6 +201,9 @@ def contents(path: Path) -> dict[str, Any]:
         raise ConfigurationError(f"{path}: not readable as YAML: {why}") from None
     if not isinstance(values, dict):
         raise ConfigurationError(f"{path}: keys and values are wanted")
+    for key in values:
+        if not isinstance(key, str):
+            raise ConfigurationError(f"{path}: {key!r:.80}: unknown key")
     if too_much := beyond_bounds(values):
         raise ConfigurationError(f"{path}: {too_much}")
     return values

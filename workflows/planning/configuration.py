@@ -29,7 +29,6 @@ from workflows.planning.possible import (
     LONGEST,
     NAME,
     buildable,
-    few,
     one_line,
     without_repeats,
 )
@@ -174,7 +173,7 @@ class Configuration(Section):
                     f"have {len(group)} characters ({LONGEST} at most): shorten the names, or list "
                     "smaller contests"
                 )
-        grouped = [name for names in self.groups.values() for name in names]
+        grouped = [name for names in self.sharing for name in names]
         for name in grouped:
             if name not in self.workloads:
                 raise ValueError(f"contest.together: {name!r} is not among the workloads")
@@ -197,9 +196,14 @@ class Configuration(Section):
         """Raise ValueError if a contender is listed twice, or if a pitfall, a part of a step or a
         reduced precision is in the study without the variant it is compared with, under the same
         conditions."""
-        asked = (len(entry.variants) * len(entry.devices or self.devices)
-                 * len(entry.threads or self.threads) for entry in self.contenders)  # fmt: skip
-        few(range(sum(asked)), CONTENDERS, "contenders")
+        number = sum(len(entry.variants) * len(entry.devices or self.devices)
+                     * len(entry.threads or self.threads) for entry in self.contenders)  # fmt: skip
+        if self.controls:
+            number += len(self.controls.kinds) * (number if self.controls.of == "all" else 1)
+        if number > CONTENDERS:
+            raise ValueError(
+                f"contenders: {number:,} with controls, at most {CONTENDERS:,} are possible"
+            )
         listed = Counter(
             (entry.framework, variant, device, threads)
             for entry in self.contenders
@@ -239,6 +243,11 @@ class Configuration(Section):
     @property
     def groups(self) -> dict[str, list[str]]:
         """The workloads of each contest, by the name of their group: the names joined with +."""
+        return {"+".join(names): names for names in self.sharing}
+
+    @property
+    def sharing(self) -> list[list[str]]:
+        """The workloads of each contest."""
         listed = self.contest.together
         if isinstance(listed, bool):
             listed = [list(self.workloads)] if listed else []
@@ -249,7 +258,7 @@ class Configuration(Section):
         }
         listed = [[own for name in names for own in swept.get(name, [name])] for names in listed]
         alone = [name for name in self.workloads if not any(name in names for names in listed)]
-        return {"+".join(names): names for names in [*listed, *([name] for name in alone)]}
+        return [*listed, *([name] for name in alone)]
 
     @property
     def reference_framework(self) -> str:

@@ -244,7 +244,9 @@ class ControlsEntry(Section):
     variant: str = "default"
     twin: bool = True
     handicaps: Annotated[
-        list[Annotated[float, Field(gt=0, le=2)]], AfterValidator(all_distinct)
+        list[Annotated[float, Field(ge=1e-4, le=2)]],
+        Field(max_length=LISTED),
+        AfterValidator(all_distinct),
     ] = [0.10]
     alone: Annotated[bool, Scope.CONCLUSIONS] = False
 

@@ -4,7 +4,7 @@ import math
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from frameworks.device import DEVICES
 from frameworks.registry import bundled, entry_points, framework, is_pitfall, is_ranked
@@ -39,18 +39,27 @@ class NotReady(Exception):
     """A study that cannot begin; the message says what is wrong and how to mend it."""
 
 
-def require_ready(study: Configuration, cores: int | None = None) -> None:
+def require_ready(
+    study: Configuration, where: Callable[[str], str], cores: int | None = None
+) -> None:
     """Check what the configuration refers to, without importing a framework, and what its records
-    would hold on this machine, or on one with so many `cores`.
+    would hold on this machine, or on one with so many `cores`. `where` gives the file of a line
+    that begins with a key.
 
     Raises:
         NotReady: an interpreter does not start, a required framework is not installed, or nobody
             could read the records.
     """
+    for fault in unready(study, cores):
+        raise NotReady(f"{where(fault)}: {fault}")
+
+
+def unready(study: Configuration, cores: int | None) -> Iterator[str]:
+    """What `require_ready` refuses. Each line begins with a key."""
     least = fewest(study) if study.minutes else study.replicates or 1
     for one in needs.recorded(study, cores):
         if (size := one.fixed + least * one.each) > one.most:
-            raise NotReady(
+            yield (
                 f"{one.key}: about {size:,.0f} {one.what}, and {one.most:,} at most can be read "
                 "back. Ask for fewer replicates, rounds, steps, devices, contenders or workloads."
             )
@@ -63,10 +72,10 @@ def require_ready(study: Configuration, cores: int | None = None) -> None:
                 raise ValueError
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             why = error.strerror if isinstance(error, OSError) else "it does not run as a Python"
-            raise NotReady(
+            yield (
                 f"interpreters.{name}: {path}: {why}. Name a Python that has "
                 f"{framework(name).title}{and_adapter(name)}, or remove the key."
-            ) from None
+            )
     for entry in study.contenders:
         description = framework(entry.framework)
         if not entry.required or isolated(study, entry.framework) or not description.distributions:
@@ -74,7 +83,7 @@ def require_ready(study: Configuration, cores: int | None = None) -> None:
         own = study.interpreters.get(entry.framework, sys.executable)
         if not installed(entry.framework, own):
             beside = and_adapter(entry.framework) if own != sys.executable else ""
-            raise NotReady(
+            yield (
                 f"contenders: {description.title} is required and is not installed under "
                 f"{own}. Install it ({description.install}){beside}, or remove "
                 "`required`."

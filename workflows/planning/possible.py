@@ -22,9 +22,9 @@ REPEATS = 10**6  # of a single operation in a step
 COUNTED = MOST - 1  # the largest number of a record
 
 
-def few(items: Sized, most: int = LISTED, what: str = "entries") -> None:
-    if len(items) > most:
-        raise ValueError(f"{len(items):,} {what}, at most {most:,} are possible")
+def few(items: Sized) -> None:
+    if len(items) > LISTED:
+        raise ValueError(f"{len(items):,} entries, at most {LISTED:,} are possible")
 
 
 def without_repeats(items: list[Any]) -> list[Any]:

@@ -28,7 +28,8 @@ try:
     paths = [configfiles.DEFAULT, *map(Path, workflow.overwrite_configfiles)]
     given = {os.path.relpath(path): configfiles.contents(path) for path in paths}
     given["--config"] = workflow.config_settings.config
-    STUDY = configfiles.parse(configfiles.in_order(config), configfiles.origin(given))
+    WHERE = configfiles.origin(given)
+    STUDY = configfiles.parse(configfiles.in_order(config), WHERE)
     NODES = nodes.introduced(STUDY)
     MACHINES = [*NODES] or [fingerprint()]
     for machine in MACHINES:  # before a rule asks, whose errors are Snakemake's
@@ -89,7 +90,7 @@ onstart:
             cores = node.identity.cores if node else None
             todo = [file.removeprefix(own) for file in made if file.startswith(own)]
             if any(file.startswith(MEASURED) for file in todo):
-                require_ready(study, cores)
+                require_ready(study, WHERE, cores)
                 said = [str(node)] if node else opening(study, folders, SCREEN.report, AGAIN)
                 print(*said, sep="\n", file=sys.stderr)
             write_request(folders, study, machine, command(), todo, cores)

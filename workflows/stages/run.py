@@ -24,7 +24,7 @@ from workflows.machine.fingerprint import fingerprint
 from workflows.output import INTERRUPTED, explained
 from workflows.planning import provenance
 from workflows.planning.code import content_hash
-from workflows.planning.configfiles import DEFAULT, ConfigurationError, read
+from workflows.planning.configfiles import DEFAULT, ConfigurationError, given, origin, read
 from workflows.planning.configuration import Configuration
 from workflows.planning.isolated import environment, isolated
 from workflows.planning.opening import NotReady, opening, require_ready
@@ -220,7 +220,7 @@ def main() -> int:
         if study.machines:
             raise NotReady("machines: nodes of a cluster need Snakemake (docs/cluster.md)")
         folders = Folders(Path("results") / machine / study.study)
-        require_ready(study)
+        require_ready(study, origin(given([DEFAULT, *files])))
         report = f"reports/{study.study}/report.html"
         lines = opening(study, folders, report, again, snakemake=False)
         print(*lines, sep="\n", file=sys.stderr)

@@ -80,6 +80,9 @@ BAD = {
     ),
     "unknown MNIST source": ({"mnist": {"source": "web"}}, "mnist.source", "'auto'"),
     "a handicap of nothing": ({"controls": {"handicaps": [0]}}, "controls.handicaps[0]", "0"),
+    "a handicap too small to see": (
+        {"controls": {"handicaps": [1e-300]}}, "controls.handicaps[0]", "0.0001",
+    ),
     "a handicap in percent": ({"controls": {"handicaps": [25]}}, "controls.handicaps[0]", "25"),
     "two handicaps of one name": (
         {"controls": {"handicaps": [0.05, 0.050000001]}}, "controls.handicaps", "'5%' is listed",
@@ -94,6 +97,9 @@ BAD = {
     "a workload in two contests": (
         {"contest": {"together": [["mlp"], ["mlp", "mnist-cnn"]]}},
         "contest.together", "'mlp' is listed twice",
+    ),
+    "a contest twice": (
+        {"contest": {"together": [["mlp"], ["mlp"]]}}, "contest.together", "'mlp' is listed twice",
     ),
     "a contest of nothing": ({"contest": {"together": [[]]}}, "contest.together", "at least 1"),
     "nothing but discarded": ({"contest": {"discard": 9}}, "contest", "leaves nothing"),
@@ -169,7 +175,8 @@ def test_unreadable_files_are_named(tmp_path):
         ("threads: [0]", "smoke: true", "one.yaml: threads[0]: "),
         ("seed: 1", "sede: 1", "two.yaml: sede: unknown key"),
         ("workloads: {w: {layers: 1}}", "workloads: {v: {from: mlp}}", "one.yaml: workloads: w: "),
-        ("seed: 1", "5: x", "study.yaml, {one}, {two}: [5]: "),
+        ("seed: 1", "5: x", "two.yaml: 5: unknown key"),
+        ("true: x", "seed: 1", "one.yaml: True: unknown key"),
     ],
 )
 def test_a_fault_is_one_line_that_names_its_file(tmp_path, first, second, said):

@@ -36,6 +36,8 @@ MERGES = "a: &a {x: 1, y: 2}\n" + "\n".join(
         (b"seed: " + b"9" * 50, "seed: a number of more than 18 digits"),
         (b"minutes: .nan", "minutes: a number that is not finite"),
         (b"minutes: .inf", "minutes: a number that is not finite"),
+        (b"workloads: {mlp: {batch: .inf}}", "workloads.mlp.batch: a number that is not finite"),
+        (b"a: {a: {a: {a: {a: {a: .inf}}}}}", ": a.a.a.a.a: a number that is not finite"),
         (b"study: " + b"[" * 21 + b"]" * 21, "study: more than 20 levels deep"),
         (b"study: &a [*a]", "a value that contains itself in line 1"),
         (b"study: &a {<<: [*a, *a]}", "a value that contains itself in line 1"),
@@ -60,8 +62,8 @@ MERGES = "a: &a {x: 1, y: 2}\n" + "\n".join(
         (b"margin: -1:00.5", "-1:00.5, which YAML reads as -60.5"),
         (b"\nreplicates: 010", "010, which YAML reads as 8 (write 8) in line 2"),
         (b"#" * 1_000_001, "more than 1,000,000 bytes"),
-        (b"1: 2", "[1]: Keys should be strings"),
-        (b"null: 2", "None: "),
+        (b"1: 2", "mine.yaml: 1: unknown key"),
+        (b"null: 2", "mine.yaml: None: unknown key"),
         (b"", "keys and values are wanted"),
         ("study: ä".encode("utf-16"), "not in UTF-8"),
         ("study: ä".encode("latin-1"), "not in UTF-8"),
@@ -173,8 +175,14 @@ def test_a_number_that_is_too_large(abacus, small, overlay, key):
     assert f"\n  {key}" in str(error.value) and len(str(error.value)) < 3000
 
 
-def test_too_many_contenders_in_all(abacus, small):
+@pytest.mark.parametrize(
+    ("times", "controls", "number"),
+    [(3, False, "1,341"), (2, {"handicaps": [n / 1000 for n in range(1, 200)]}, "1,094"),
+     (1, {"of": "all"}, "1,341")],
+)  # fmt: skip
+def test_too_many_contenders_in_all(abacus, small, times, controls, number):
     many = [{"framework": "abacus", "variants": ["default", "kept", "slow"],
-             "threads": list(range(1, 150))}] * 3  # fmt: skip
-    with pytest.raises(ConfigurationError, match="1,341 contenders, at most 1,000"):
-        parse({**small, "contenders": many})
+             "threads": list(range(1, 150))}] * times  # fmt: skip
+    said = f"contenders: {number} with controls, at most 1,000 are possible"
+    with pytest.raises(ConfigurationError, match=said):
+        parse({**small, "contenders": many, "controls": controls})

@@ -21,6 +21,10 @@ from workflows.records.storage import write_json
 from workflows.stages.screen import Screen
 
 
+def where(line):
+    return "mine.yaml"
+
+
 @pytest.fixture
 def asked(abacus, small):
     return lambda **changes: parse({**small, **changes})
@@ -64,18 +68,18 @@ def test_minutes_that_are_too_few_are_said(asked, tmp_path):
 
 def test_a_required_framework_must_be_installed(asked, tmp_path, monkeypatch):
     monkeypatch.setattr("workflows.planning.opening.installed", lambda name, python: {})
-    require_ready(asked())
+    require_ready(asked(), where)
     with pytest.raises(NotReady, match=r"Abacus is required and is not installed .* Install it"):
-        require_ready(asked(contenders=[{"framework": "abacus", "required": True}]))
+        require_ready(asked(contenders=[{"framework": "abacus", "required": True}]), where)
     here, there = [
         {"contenders": [{"framework": "abacus", "required": True}], "interpreters": {"abacus": one}}
         for one in (sys.executable, str(tmp_path / "python"))
     ]
     (tmp_path / "python").symlink_to(sys.executable)
     with pytest.raises(NotReady, match=r"Install it \(comes with the tests\), or"):
-        require_ready(asked(**here))
+        require_ready(asked(**here), where)
     with pytest.raises(NotReady, match=r"tests\), and the package of its adapter \(abacus\), or"):
-        require_ready(asked(**there))
+        require_ready(asked(**there), where)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +92,7 @@ def test_a_required_framework_must_be_installed(asked, tmp_path, monkeypatch):
 )
 def test_an_interpreter_must_start(asked, python, why):
     with pytest.raises(NotReady, match=rf"interpreters\.abacus: {python}: {why}.*its adapter"):
-        require_ready(asked(interpreters={"abacus": python}))
+        require_ready(asked(interpreters={"abacus": python}), where)
 
 
 def test_results_of_earlier_code_are_still_to_be_made(asked, tmp_path):
@@ -241,12 +245,13 @@ MANY = {
                  "workloads": dict.fromkeys("abcdef", TINY)},
          "replicates: about .* bytes in records"),
         (
-            {"controls": {"of": "all", "handicaps": [n / 1000 for n in range(1, 200)]}, **MANY,
-             "threads": list(range(1, 200))},
+            MANY | {"loaders": [f"{how}-{n}" for how in ("threads", "processes")
+                                for n in range(1, 100)],
+                    "threads": list(range(1, 65)), "workloads": {"alexnet-r": None}},
             "contenders: about .* contenders in a contest, with controls",
         ),
     ],
 )  # fmt: skip
 def test_a_study_whose_records_nobody_could_read_is_refused(asked, changes, said):
-    with pytest.raises(NotReady, match=rf"^{said}.*\. Ask for fewer [^\n]*$"):
-        require_ready(asked(**changes), cores=64)
+    with pytest.raises(NotReady, match=rf"^mine\.yaml: {said}.*\. Ask for fewer [^\n]*$"):
+        require_ready(asked(**changes), where, cores=64)
