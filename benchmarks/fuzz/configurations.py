@@ -1,18 +1,31 @@
-"""Changed configurations, which must be refused by key or can be planned."""
+"""Changed configurations, which must be refused in lines that name the file, or can be planned."""
 
 import copy
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from benchmarks.fuzz import changes
-from workflows.planning.configfiles import ConfigurationError, merge, parse, read
-from workflows.planning.opening import certificates_s, contest_s
+from workflows.planning.configfiles import (
+    LONGEST_LINE,
+    ConfigurationError,
+    given,
+    merge,
+    origin,
+    parse,
+    read,
+)
+from workflows.planning.configuration import Configuration
+from workflows.planning.opening import NotReady, certificates_s, contest_s, require_ready
 from workflows.planning.plan import contenders, controls, uncompared
 
 CONFIG = Path(__file__).parents[2] / "config"
+STUDY = str(CONFIG / "study.yaml")
+CORES = 2
+LONGEST = 2 * LONGEST_LINE  # of a line, with the names of files
 
 
 class Configurations:
@@ -21,18 +34,21 @@ class Configurations:
     def __init__(self, folder: Path) -> None:
         self.file = folder / "changed.yaml"
         self.contents = [path.read_bytes() for path in sorted(CONFIG.glob("*.yaml"))]
-        self.whole = yaml.safe_load((CONFIG / "study.yaml").read_text("utf-8"))
+        self.whole = yaml.safe_load(Path(STUDY).read_text("utf-8"))
         self.paths = list(changes.paths(self.whole))
 
     def once(self, draw: random.Random) -> tuple[str, str]:
         """What was changed, and the outcome."""
         if draw.random() < 0.7:
             values, what = changes.changed(self.whole, draw.choice(self.paths), draw)
-            return f"configuration: {what}", self.outcome(lambda: parse(self.laid_over(values)))
+            where = origin({STUDY: self.whole, str(self.file): values})
+            made = self.outcome(lambda: (parse(self.laid_over(values), where), where))
+            return f"configuration: {what}", made
         content, what = changes.changed_bytes(draw.choice(self.contents), draw)
         self.file.write_bytes(content)
-        files = [CONFIG / "study.yaml", self.file]
-        return f"configuration: bytes {what}", self.outcome(lambda: read(files))
+        files = [Path(STUDY), self.file]
+        made = self.outcome(lambda: (read(files), origin(given(files))))
+        return f"configuration: bytes {what}", made
 
     def laid_over(self, values: dict[str, Any]) -> dict[str, Any]:
         """The default study with the changed values over it, as Snakemake hands it over."""
@@ -40,13 +56,16 @@ class Configurations:
         merge(whole, values)
         return whole
 
-    def outcome(self, made: Any) -> str:
+    def outcome(self, made: Callable[[], tuple[Configuration, Callable[[str], str]]]) -> str:
         try:
-            study = made()
-        except ConfigurationError as error:
-            text = str(error)
-            return "refused" if len(text) < 5000 and text.strip() else f"a strange refusal: {text}"
-        planned = list(contenders(study, 2))
+            study, where = made()
+            # Whether interpreters start is not asked: they may be any command.
+            require_ready(study.model_copy(update={"interpreters": {}}), where, CORES)
+        except (ConfigurationError, NotReady) as error:
+            lines = str(error).split("\n  ")
+            strange = [line for line in lines if str(self.file) not in line or len(line) > LONGEST]
+            return f"a strange refusal: {strange[0]}" if strange else "refused"
+        planned = list(contenders(study, CORES))
         list(controls(study, planned)), list(uncompared(study, planned))
         if not 0 <= contest_s(study) + certificates_s(study) < float("inf"):
             return "accepted, and takes no time that could be"

@@ -4,7 +4,10 @@ import sys
 
 import pytest
 
-from benchmarks.fuzz.__main__ import main
+from benchmarks.fuzz.__main__ import Fuzz, main
+from benchmarks.fuzz.study import Case
+from workflows.planning.configfiles import ConfigurationError
+from workflows.records.storage import RecordError
 
 
 @pytest.mark.parametrize(
@@ -19,3 +22,18 @@ def test_nothing_escapes(cases, monkeypatch, capsys):
     assert status == 0 and "escaped: nothing" in output, output
     for group in ("configuration", "records", "mini-batches", "batches.parquet"):
         assert f"\n{group} " in output
+
+
+def test_a_refusal_without_the_name_of_the_file_escapes(tmp_path, monkeypatch):
+    fuzz = Fuzz(tmp_path, seed=1, reported=0)
+
+    def refused(error):
+        raise error
+
+    for where, outcome in (("", "a strange refusal: x"), (f"{tmp_path}/changed.yaml: ", "refused")):
+        error = ConfigurationError(f"{where}x")
+        assert fuzz.configurations.outcome(lambda error=error: refused(error)) == outcome
+    for where, outcome in (("", "names no file"), ("/turns.parquet", "refused")):
+        error = RecordError(f"{tmp_path}/machine{where}: x")
+        monkeypatch.setattr("benchmarks.fuzz.study.load", lambda _, error=error: refused(error))
+        assert fuzz.study.read(Case("x"), None).startswith(outcome)
