@@ -116,7 +116,7 @@ class AbacusOperation(ElementwiseTrainer):
         return super().loss() * (1 + 1e-9 * (self.variant == "rounded"))
 
     def settings(self):
-        return {**dict.fromkeys(contract.SETTINGS, "n/a"), "precision": "float32"}
+        return {**dict.fromkeys(contract.SETTINGS, "n/a"), "precision": str(self._given.dtype)}
 
 
 class AbacusTrainer(contract.Trainer):
