@@ -17,6 +17,7 @@ KNOWN = MappingProxyType(
 )
 LINKED = r":(?=(\\?/){2})|(?i:www)(?=\\?\.)|@(?=\S)"
 CUT = "<!-- -->"
+QUOTED = re.compile(r"\\([`*(_~])")  # a mark that `quoted` shows as it is
 DOLLAR = "<span>$</span>"  # as GitHub advises, where a bare one would begin a formula
 TITLES: ContextVar[Mapping[str, str]] = ContextVar("titles", default=KNOWN)
 
@@ -188,7 +189,7 @@ def quoted(text: str) -> str:
 
 def unquoted(text: str) -> str:
     """Rich text for a terminal: texts of others as they were."""
-    return re.sub(r"\\([`*(_~])", r"\1", text)
+    return QUOTED.sub(r"\1", text)
 
 
 def unlinked(text: str) -> str:

@@ -8,7 +8,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -209,12 +209,15 @@ def tables(findings: Sequence[Findings]) -> dict[str, str]:
 
 
 def comma_separated(columns: Sequence[str], rows: Sequence[tuple[Any, Machine]]) -> str:
+    """These columns of rows, and their names, as CSV."""
+    cells = ([value(row, column, machine) for column in columns] for row, machine in rows)
+    return as_csv([columns, *cells])
+
+
+def as_csv(rows: Iterable[Iterable[Any]]) -> str:
     """Rows as CSV; numbers have six significant digits."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    for row, machine in rows:
-        writer.writerow([cell(value(row, column, machine)) for column in columns])
+    csv.writer(text, lineterminator="\n").writerows(map(cell, row) for row in rows)
     return text.getvalue()
 
 

@@ -4,8 +4,6 @@
 """
 
 import argparse
-import csv
-import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -39,7 +37,7 @@ def made(folders: Sequence[Path]) -> dict[str, str]:
     """The content of every file, from the reports in these folders. Raises RecordError."""
     # Only now: statistics and plotting take seconds to import.
     from analysis.data.reading import read as read_records
-    from analysis.findings.findings import cell
+    from analysis.findings.findings import as_csv
     from analysis.literature import averages, transfer
     from analysis.literature.judging.claims import judge
     from analysis.literature.page import page
@@ -96,10 +94,7 @@ def made(folders: Sequence[Path]) -> dict[str, str]:
     if shared := divided(studies):
         tables["parallel.csv"] = table(shared)
     files = {"claims.md": page(judge(studies), studies, figures)}
-    for name, numbers in tables.items():
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(map(cell, row) for row in numbers)
-        files[name] = text.getvalue()
+    files |= {name: as_csv(numbers) for name, numbers in tables.items()}
     for _, figure in figures:
         files |= figure.files
     return files

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from analysis.format import quoted, unlinked
+from analysis.format import QUOTED, quoted, unlinked
 from analysis.report.layout import Rich
 
 PAGES = r"\.\./\.\./docs/[\w-]+\.md(?:#[\w-]+)?"  # where links in rich text may go
@@ -62,7 +62,7 @@ def own_links(text: str) -> str:
 
 def entities(text: str) -> str:
     """Rich text in which quoted marks are entities, so that they become no tags."""
-    return re.sub(r"\\([`*(_~])", lambda found: f"&#{ord(found[1])};", text)
+    return QUOTED.sub(lambda found: f"&#{ord(found[1])};", text)
 
 
 def packed(text: str) -> Markup:

@@ -12,11 +12,10 @@ from benchmarks.fuzz import changes
 from workflows.planning.configfiles import (
     LONGEST_LINE,
     ConfigurationError,
-    given,
+    located,
     merge,
     origin,
     parse,
-    read,
 )
 from workflows.planning.configuration import Configuration
 from workflows.planning.opening import NotReady, certificates_s, contest_s, require_ready
@@ -47,8 +46,7 @@ class Configurations:
         content, what = changes.changed_bytes(draw.choice(self.contents), draw)
         self.file.write_bytes(content)
         files = [Path(STUDY), self.file]
-        made = self.outcome(lambda: (read(files), origin(given(files))))
-        return f"configuration: bytes {what}", made
+        return f"configuration: bytes {what}", self.outcome(lambda: located(files))
 
     def laid_over(self, values: dict[str, Any]) -> dict[str, Any]:
         """The default study with the changed values over it, as Snakemake hands it over."""

@@ -154,13 +154,14 @@ def load(name: str, entry: Mapping[str, Any] | None) -> Workload:
                 f"unknown parameter {key!r}{suggestion(key, known_parameters)} "
                 f"(known: {', '.join(known_parameters)})"
             )
-        if isinstance(value, list):
-            entry[key] = tuple(whole(key, item) for item in value)
+        usual = parameters[key].default
+        if isinstance(usual, tuple):
+            if not isinstance(value, list):
+                raise WorkloadError(f"{key}: a list of whole numbers is wanted, got {value!r}")
             if not value:
                 raise WorkloadError(f"{key}: at least one number is wanted")
-        elif key in ("hidden", "filters", "blocks"):
-            raise WorkloadError(f"{key}: a list of whole numbers is wanted, got {value!r}")
-        elif isinstance(parameters[key].default, bool):
+            entry[key] = tuple(whole(key, item) for item in value)
+        elif isinstance(usual, bool):
             if not isinstance(value, bool):
                 raise WorkloadError(f"{key}: true or false is wanted, got {value!r:.80}")
         elif key != "optimiser":

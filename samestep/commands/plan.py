@@ -9,7 +9,7 @@ from samestep.terminal import Problem
 from workflows.machine.fingerprint import fingerprint
 from workflows.output import explained
 from workflows.planning import names
-from workflows.planning.configfiles import ConfigurationError, given, origin, read
+from workflows.planning.configfiles import ConfigurationError, located
 from workflows.planning.configuration import Configuration
 from workflows.planning.opening import NotReady, opening, require_ready, running, wrapped
 from workflows.planning.plan import contenders_here
@@ -27,10 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the plan; measure and write nothing. Raises Problem if the study cannot run here."""
     try:
-        files = [STUDY, *arguments.configfile]
-        study = read(files)
+        study, where = located([STUDY, *arguments.configfile])
         folders = Folders(Path("results") / fingerprint() / study.study)
-        require_ready(study, origin(given(files)))
+        require_ready(study, where)
         lines = opening(study, folders, f"reports/{study.study}/report.html")
     except (ConfigurationError, NotReady, RecordError, DataError, ValueError, OSError) as error:
         raise Problem(explained(error)) from None

@@ -1,6 +1,7 @@
 """The neutral descriptions, and what follows from them."""
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -100,8 +101,10 @@ def test_what_else_was_called_a_resnet(name, entry, parameters, gflop):
     workload = load(name, entry)
     assert (workload.parameters, round(workload.flops_per_step / 1e9, 1)) == (parameters, gflop)
     assert workload.layers != load(name, None).layers
-    with pytest.raises(WorkloadError, match="true or false is wanted, got 'no'"):
-        load(name, {**entry, next(iter(entry)): "no"})
+    for wrong in ("no", [1]):
+        said = re.escape(f"true or false is wanted, got {wrong!r}")
+        with pytest.raises(WorkloadError, match=said):
+            load(name, {**entry, next(iter(entry)): wrong})
 
 
 def test_an_embedding_needs_the_gradient_behind_it():

@@ -162,22 +162,23 @@ def known_keys(path: list[Any]) -> Iterable[str]:
 
 def read(paths: Iterable[Path]) -> Configuration:
     """Read YAML files, later ones over earlier ones key by key, as Snakemake merges them."""
-    merged: dict[str, Any] = {}
-    files = given(paths)
-    for path, values in files.items():
-        for line in notes_on_renamed(values, path):
-            print(line, file=sys.stderr)
-        merge(merged, renamed_keys(values)[0])
-    return parse(merged, origin(files))
+    return located(paths)[0]
 
 
-def given(paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
-    """What each file sets, for `origin`. Of a file that is there twice, the second counts."""
+def located(paths: Iterable[Path]) -> tuple[Configuration, Callable[[str], str]]:
+    """What `read` returns, and the `origin` of its keys. Of a file that is there twice, the second
+    counts."""
     files: dict[str, dict[str, Any]] = {}
     for path in paths:
         files.pop(str(path), None)
         files[str(path)] = contents(path)
-    return files
+    merged: dict[str, Any] = {}
+    for name, values in files.items():
+        for line in notes_on_renamed(values, name):
+            print(line, file=sys.stderr)
+        merge(merged, renamed_keys(values)[0])
+    where = origin(files)
+    return parse(merged, where), where
 
 
 def contents(path: Path) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from workflows.machine.fingerprint import fingerprint
 from workflows.output import INTERRUPTED, explained
 from workflows.planning import provenance
 from workflows.planning.code import content_hash
-from workflows.planning.configfiles import DEFAULT, ConfigurationError, given, origin, read
+from workflows.planning.configfiles import DEFAULT, ConfigurationError, located
 from workflows.planning.configuration import Configuration
 from workflows.planning.isolated import environment, isolated
 from workflows.planning.opening import NotReady, opening, require_ready
@@ -216,11 +216,12 @@ def main() -> int:
     os.environ["PATH"] = os.pathsep.join(places)
     guardian.announce()
     try:
-        study, machine = read([DEFAULT, *files]), fingerprint()
+        study, where = located([DEFAULT, *files])
+        machine = fingerprint()
         if study.machines:
             raise NotReady("machines: nodes of a cluster need Snakemake (docs/cluster.md)")
         folders = Folders(Path("results") / machine / study.study)
-        require_ready(study, origin(given([DEFAULT, *files])))
+        require_ready(study, where)
         report = f"reports/{study.study}/report.html"
         lines = opening(study, folders, report, again, snakemake=False)
         print(*lines, sep="\n", file=sys.stderr)
