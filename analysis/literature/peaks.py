@@ -14,6 +14,7 @@ from operator import attrgetter
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from analysis.data.results import grouped
 from analysis.format import count
 from analysis.literature import table7
 from analysis.literature.table7 import CPUS, HALF, Cell, readable, rows
@@ -28,7 +29,7 @@ MARKS = {True: "o", False: "D"}  # processors, GPUs
 
 @dataclass(frozen=True)
 class Work:
-    """A network's trained parameters, and the multiply-adds of one sample's forward pass in all
+    """A network's parameters, and the multiply-adds of one sample's forward pass in all
     layers and in the first, whose input needs no gradient."""
 
     parameters: int
@@ -125,9 +126,14 @@ def impossible() -> Figure:
     with canvas(1.3 + ROW * (len(TOOLS) + 1) * len(table7.networks())) as drawn:
         axes = drawn.add_subplot()
         named = {(one.cell.network, one.cell.tool): one for one in sorted(found, key=VALUE)}
-        for one in found:
-            most = one.exceeds and named[one.cell.network, one.cell.tool] is one
-            draw(axes, one, theme.colour(one.cell.tool.lower()), most)
+        alike = (((one.cell.tool, mark(one), bool(one.cell.note)), one) for one in found)
+        for (tool, shape, pale), own in grouped(alike).items():
+            axes.plot([one.value for one in own], [place(one) for one in own], shape,
+                      color=theme.colour(tool.lower()), markersize=3.6,
+                      alpha=0.4 if pale else 1)  # fmt: skip
+        for one in (one for one in found if one.exceeds):
+            most = named[one.cell.network, one.cell.tool] is one
+            draw_above(axes, one, theme.colour(one.cell.tool.lower()), most)
         axes.axvline(1, color=INK, linewidth=1.4)
         axes.set_xscale("log")
         logarithmic(axes, "x")
@@ -171,18 +177,24 @@ def top(network: str) -> float:
     return table7.networks().index(network) * (len(TOOLS) + 1)
 
 
-def draw(axes: Axes, one: Share, colour: str, most: bool) -> None:
-    """`most`: the cell is the farthest above the peak of its tool and network, and is named."""
-    place = top(one.cell.network) + TOOLS.index(one.cell.tool)
-    mark = MARKS[one.cell.device in CPUS]
-    pale = 0.4 if one.cell.note else 1
-    axes.plot([one.value], [place], mark, color=colour, markersize=3.6, alpha=pale)
-    if one.exceeds and one.defined:
-        axes.plot([one.defined, one.value], [place, place], color=colour, linewidth=0.7, zorder=1)
-        axes.plot([one.defined], [place], mark, color=colour, markersize=4.2,
+def place(one: Share) -> float:
+    return top(one.cell.network) + TOOLS.index(one.cell.tool)
+
+
+def mark(one: Share) -> str:
+    return MARKS[one.cell.device in CPUS]
+
+
+def draw_above(axes: Axes, one: Share, colour: str, most: bool) -> None:
+    """What a cell above the peak has beside its mark. `most`: it is the farthest of its tool and
+    network, and its value stands there."""
+    at = place(one)
+    if one.defined:
+        axes.plot([one.defined, one.value], [at, at], color=colour, linewidth=0.7, zorder=1)
+        axes.plot([one.defined], [at], mark(one), color=colour, markersize=4.2,
                   markerfacecolor=PAPER, markeredgewidth=1.1, zorder=4)  # fmt: skip
     if most:
-        axes.annotate(f"{one.value:.1f}", (one.value, place), xytext=(5, 0), va="center",
+        axes.annotate(f"{one.value:.1f}", (one.value, at), xytext=(5, 0), va="center",
                       textcoords="offset points", fontsize=8)  # fmt: skip
 
 
