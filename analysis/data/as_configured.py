@@ -120,7 +120,7 @@ def contender_faults(records: MachineRecords, entries: list[dict[str, Any]]) -> 
     )
     for key, numbers in wanted.items():
         if key in there and (lacking := sorted(numbers - there[key])):
-            yield f"contenders: {' '.join(key)} is not there with threads {lacking}"
+            yield f"contenders: {' '.join(key):.80} is not there with threads {lacking}"
     controls = asked.get("controls") or {}
     if controls.get("variant") in {one.variant for one in measured}:
         labels = {one.variant.partition("+")[2] for one in seen}
@@ -143,4 +143,4 @@ def name_faults(key: str, there: set[str], wanted: set[str]) -> Iterator[str]:
         (there - wanted, "in the records, and not in the configuration"),
     ):
         if names:
-            yield f"{key}: {few(sorted(names), NAMED)}: {what}"
+            yield f"{key}: {few([f'{name:.40}' for name in sorted(names)], NAMED)}: {what}"

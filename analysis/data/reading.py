@@ -24,7 +24,7 @@ from workflows.records.limits import ROWS
 from workflows.records.machine_folder import open_machine, records_file
 from workflows.records.machine_records import MachineRecords
 from workflows.records.schema import UNCOMPARED, ContestRecord
-from workflows.records.storage import Parts, RecordError, unforeseen
+from workflows.records.storage import Parts, RecordError, shown, unforeseen
 
 # Decide what is compared. Replicates, rounds and turns only decide how precisely.
 COMMON = ("smoke", "reference", "fastest", "confidence")
@@ -110,7 +110,7 @@ def read(folder: Path) -> Machine:
     records, parts = open_machine(folder)
     path = records_file(folder)
     for fault in contradictions(records):
-        raise RecordError(f"{path}: {fault}")
+        raise RecordError(f"{path}: {shown(fault)}")
     batches = possible(parts, records)
     for part in PHASES:
         batches[f"{part}_ms"] = batches[f"{part}_ns"] / 1e6
