@@ -169,9 +169,9 @@ class Configuration(Section):
         for group, own in self.groups.items():
             if len(group) > LONGEST:
                 raise ValueError(
-                    f"contest.together: the joined names of {len(own)} workloads name a folder and "
-                    f"have {len(group)} characters ({LONGEST} at most): shorten the names, or list "
-                    "smaller contests"
+                    f"workloads: the joined names of the {len(own)} that share a contest name a "
+                    f"folder and have {len(group)} characters ({LONGEST} at most): shorten the "
+                    "names, or list smaller contests under contest.together"
                 )
         grouped = [name for names in self.sharing for name in names]
         for name in grouped:
