@@ -131,9 +131,10 @@ def impossible() -> Figure:
             axes.plot([one.value for one in own], [place(one) for one in own], shape,
                       color=theme.colour(tool.lower()), markersize=3.6,
                       alpha=0.4 if pale else 1)  # fmt: skip
-        for one in (one for one in found if one.exceeds):
-            most = named[one.cell.network, one.cell.tool] is one
-            draw_above(axes, one, theme.colour(one.cell.tool.lower()), most)
+        for one in found:
+            if one.exceeds:
+                most = named[one.cell.network, one.cell.tool] is one
+                draw_above(axes, one, theme.colour(one.cell.tool.lower()), most)
         axes.axvline(1, color=INK, linewidth=1.4)
         axes.set_xscale("log")
         logarithmic(axes, "x")
@@ -205,7 +206,7 @@ def handles(theme: Theme) -> list[Line2D]:
     ]
     kinds = [("o", INK, "processor"), ("D", INK, "GPU"), ("o", PAPER, "as defined")]
     return tools + [
-        Line2D([], [], marker=mark, linestyle="", color=INK, markerfacecolor=inside,
+        Line2D([], [], marker=shape, linestyle="", color=INK, markerfacecolor=inside,
                markersize=4.5, label=label)
-        for mark, inside, label in kinds
+        for shape, inside, label in kinds
     ]  # fmt: skip

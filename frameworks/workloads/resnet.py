@@ -1,8 +1,8 @@
 """ResNet-56 and ResNet-50 (He et al. 2015), as Shi et al. compared them in 2016 (shi2016.py).
 
 Batch normalisation stands behind every convolution and a ReLU behind every addition. Convolutions
-have no bias. Strides are in the 3x3 convolutions, as in Torch and CNTK. Some tools trained other
-networks under these names in 2016; the last parameters give them.
+are without bias. Strides are in the 3x3 convolutions. Torch and CNTK put them there, too. In 2016
+some tools trained different networks under these names. The last parameters select these networks.
 """
 
 from dataclasses import replace
