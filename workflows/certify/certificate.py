@@ -10,7 +10,7 @@ from frameworks.device import DEVICES
 from frameworks.formats import FORMATS, TF32
 from frameworks.registry import framework, is_pitfall
 from frameworks.workloads import Workload
-from frameworks.workloads.distance import MIDDLE, astray, relative
+from frameworks.workloads.distance import MIDDLE, astray
 from frameworks.workloads.parsing import parse_optimiser
 from workflows.certify.as_timed import wrong_as_timed, wrong_float32, wrong_moves, wrong_rounding
 from workflows.certify.diagnosis import Diagnosis, examine, undeclared
@@ -391,7 +391,7 @@ PASSES = ("in_float32", "in_float64")
 
 def restarted(result: Result) -> list[float]:
     """The relative distance of each loss after a restart from the same step's loss before it."""
-    return [relative(a, b) for a, b in zip(result.again, result.losses, strict=False)]
+    return loss_distances(result.again, result.losses)
 
 
 def reduced(settings: dict[str, Setting], device: str) -> str:

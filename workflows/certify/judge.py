@@ -46,7 +46,7 @@ def compare(result: Result, reference: Result) -> Measured:
         require_shapes(weights, reference.weights[step])
     first = reference.weights.get(0, {})
     return Measured(
-        loss=[relative(a, b) for a, b in zip(result.losses, reference.losses, strict=True)],
+        loss=loss_distances(result.losses, reference.losses),
         weights={
             step: distances(result.weights[step], right, first)
             for step, right in reference.weights.items()

@@ -318,6 +318,13 @@ def test_a_loss_that_has_vanished_is_not_less_exact_than_the_first():
     assert loss_distances([0.0, 1e-9], [0.0, 0.0]) == [0, float("inf")]
 
 
+def test_the_loss_of_a_single_sample_may_vanish_in_float64_too():
+    """As in mini-batches of one: the network knew the sample, and -log p cancels."""
+    right = Result([2.0, 2e-5], {}, [])
+    assert compare(Result([2.0, 2e-5 + 3e-16], {}, []), right).loss[1] < 1e-13
+    assert compare(Result([2.0, 4e-5], {}, []), right).loss[1] == pytest.approx(1e-3)
+
+
 def test_a_gradient_that_cancels_says_nothing():
     """It is nothing but rounding, in every precision."""
     right = {"w": np.full(100, 0.1), "b": np.array([1e-17]), "c": np.zeros(2)}
