@@ -59,6 +59,23 @@ def test_no_precision_is_so_reduced(certified: MachineRecords) -> None:
     assert ": room: its status is 'agrees', but it is 1.0e+11 off (allowed 4e-01)" in fault
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("reduced", "half of it", "reduced: 'half of it'; a reduced precision is bfloat16 or TF32"),
+        ("cause", "a sum", "cause: its status is 'agrees', and only a refusal has one"),
+    ],
+)
+def test_no_row_that_agrees_says_so(
+    certified: MachineRecords, field: str, value: str, said: str
+) -> None:
+    records = certified.model_copy(deep=True)
+    row = next(one for one in rows_of(records) if one.status == "agrees")
+    setattr(row, field, value)
+    (fault,) = contradictions(records)
+    assert fault.endswith(f"{row.name} on mnist-cnn: {said}")
+
+
 def test_no_loss_of_a_network_is_negative(certified: MachineRecords) -> None:
     records = certified.model_copy(deep=True)
     row = next(one for one in rows_of(records) if one.status == "agrees")
