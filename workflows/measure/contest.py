@@ -178,8 +178,9 @@ class Contest(WorkerPool):
         )  # fmt: skip
         after = read_counters(pid, cores)
         delivered = rows.pop("delivered")
-        batches = self.plan.study.workload(workload).batches
-        numbers = [(first + place) % batches for place in range(count)]
+        # MNIST's test split has fewer than the workload asks for.
+        inputs, _ = open_batches(self.folders.data / workload)
+        numbers = [(first + place) % len(inputs) for place in range(count)]
         if record.loader and delivered != self.expected(workload, first, count):
             record.status, record.reason = "failed", ANOTHER
         whole = {name: rows.pop(name) for name in ("peak_mib", "outside_s")}

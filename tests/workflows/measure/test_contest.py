@@ -3,8 +3,10 @@ import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from frameworks.workloads.datasets.batches import INPUTS, TARGETS
 from tests.workflows.conftest import make_study, several
 from workflows.measure.pool import contest_seed
 from workflows.records.columns import BATCHES
@@ -23,6 +25,17 @@ def test_every_mini_batch_is_a_row(contested):
         assert list(own[own["round"] == 0].batch) == [0, 1]
     assert (rows[["data_ns", "transfer_ns", "step_ns", "cpu_ns"]] >= 0).all().all()
     assert (rows.step_ns > 0).all()
+
+
+def test_a_turn_goes_on_with_the_first_mini_batch_after_the_last_that_is_stored(study):
+    """MNIST's test split has fewer than a workload asks for."""
+    made = study(contenders=several("default", "kept"))
+    for name in (INPUTS, TARGETS):
+        path = made.folders.data / "mlp" / name
+        np.save(path, np.load(path)[:5])
+    record, rows = made.contest()
+    assert [c.reason for c in record.contenders] == ["", ""]
+    assert set(rows.batch) == set(range(5))
 
 
 def test_turns_never_overlap_and_follow_the_recorded_order(contested):
