@@ -17,6 +17,7 @@ VERSION = r"\d[0-9a-z.]*"
 VERSIONED = re.compile(rf"(?P<base>.+)-(?P<version>{VERSION})")  # `jax-0.10.1`
 Part = Literal["forward", "gradient"]  # of a step, that a variant may be
 PARTS: tuple[Part, ...] = ("forward", "gradient")
+LONGEST = 1000  # characters of a text
 DEVIATING = ("optimiser.", "state.")  # beginnings of what may deviate
 
 
@@ -179,6 +180,11 @@ class Framework:
         for text in self.texts:
             if not text.isprintable():
                 raise ValueError(f"{self.name}: {text!r} has characters that are not printed")
+            if len(text) > LONGEST:
+                raise ValueError(
+                    f"{self.name}: a text of {len(text):,} characters, {LONGEST:,} are shown: "
+                    f"{text[:40]!r}..."
+                )
         for name, variant in self.variants.items():
             if bool(variant.pitfall) != name.startswith("trap-"):
                 raise ValueError(

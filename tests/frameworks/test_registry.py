@@ -105,6 +105,15 @@ def test_a_deviation_that_nothing_can_judge_is_refused(component, limits, messag
         Deviation(component, "a reason", **limits)
 
 
+def test_a_text_that_no_record_could_hold_is_refused():
+    own = Variant("a", deviations=(Deviation("optimiser.adam", "why " * 10_000),))
+    with pytest.raises(ValueError, match="mine: a text of 40,000 characters, 1,000 are shown"):
+        Framework(
+            name="mine", title="Mine", distributions=("mine",), install="pip install mine",
+            adapter="mine:Adapter", variants={"default": own},
+        )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("title", "variant", "reason"),
     [

@@ -55,19 +55,31 @@ def failures(folders: Folders, study: Configuration) -> Iterator[tuple[Path, lis
     """Each record with failed contenders, and a line for each of these."""
     for path in contest_files(folders, study):
         lines = [
-            f"{contest.workload}, replicate {contest.replicate}: {c.name}: {c.reason}"
+            f"{contest.workload}, replicate {contest.replicate}: {who}: {reason}"
             for contest in read_json(path, ContestFile).contests
-            for c in contest.contenders
-            if c.status == "failed"
+            for contender in contest.contenders
+            for who, reason in failed_in(contender)
         ]
         if lines:
             yield path, lines
     for path in sorted(folders.root.glob("certificates/*/*.json")):
         certificate = read_json(path, CertificateRecord)
-        rows = [row for row in certificate.rows if row.status == "failed"]
-        if rows:
-            where = f"{certificate.workload}, certificate"
-            yield path, [f"{where}: {row.name}: {row.reason}" for row in rows]
+        lines = [
+            f"{certificate.workload}, certificate: {who}: {reason}"
+            for row in certificate.rows
+            for who, reason in failed_in(row)
+        ]
+        if lines:
+            yield path, lines
+
+
+def failed_in(row: ContenderRecord | CertificateRow) -> Iterator[tuple[str, str]]:
+    """Who failed, and why: the contender, and each optimiser that its certificate tried beside."""
+    if row.status == "failed":
+        yield row.name, row.reason
+    for kind, one in getattr(row, "optimisers", {}).items():
+        if one.status == "failed":
+            yield f"{row.name} with {kind}", one.reason
 
 
 def unbuilt(folders: Folders, study: Configuration) -> dict[str, str]:
@@ -140,10 +152,10 @@ def ways(path: Path) -> list[tuple[str, ...]]:
     else:
         rows = {"certificate": read_json(path, CertificateRecord).rows}
     return sorted(
-        (where, row.name, *lasting(row.reason))
+        (where, who, *lasting(reason))
         for where, own in rows.items()
         for row in own
-        if row.status == "failed"
+        for who, reason in failed_in(row)
     )
 
 

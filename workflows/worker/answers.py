@@ -6,29 +6,21 @@ because an adapter shares the worker's process.
 
 from typing import Annotated, Any, Self
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    StrictBool,
-    StrictFloat,
-    StrictInt,
-    StrictStr,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from workflows.records.limits import Amount, Difference, Seconds
 from workflows.records.private import KNOWN, cut
-from workflows.records.schema import CacheState
+from workflows.records.schema import CacheState, Settings
 from workflows.records.storage import UNPRINTABLE, with_texts
+from workflows.worker.training import SAMPLED
 
 LONGEST = 2000  # characters of any text
 
 Int32 = Annotated[int, Field(ge=0, lt=2**31)]
 Int64 = Annotated[int, Field(ge=0, lt=2**63)]
 Counted = Annotated[int, Field(ge=0, le=10**12)]  # as much as a record's Amount
-Settings = dict[str, StrictBool | StrictInt | StrictFloat | StrictStr]
+Numbers = Annotated[list[float], Field(max_length=SAMPLED)]  # of a tensor
+Weights = Annotated[dict[str, Numbers], Field(max_length=10_000)]
 
 
 class Improper(Exception):
@@ -107,7 +99,7 @@ class Gradients(Answer):
 
 
 class Sampled(Answer):
-    weights: dict[str, list[float]]
+    weights: Weights
 
 
 class AfterTurn(Sampled):
@@ -117,7 +109,7 @@ class AfterTurn(Sampled):
 class TrainedTurns(Sampled):
     read: int
     losses: list[list[float]]
-    start: dict[str, list[float]]
+    start: Weights
 
 
 class Recorded(Answer):

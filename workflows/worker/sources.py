@@ -48,8 +48,10 @@ def imported(file: Path, package: str, first: Path) -> Iterator[Path]:
         elif isinstance(node, ast.ImportFrom):
             base = ".".join(filter(None, [package if node.level else "", node.module]))
             names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-        elif isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
-            yield from by_name(str(node.values[0].value), package, first)
+        elif isinstance(node, ast.JoinedStr):
+            match node.values:
+                case [ast.Constant(value=str(begin)), *_]:
+                    yield from by_name(begin, package, first)
         for name in names:
             own = first.parent.joinpath(*name.removeprefix(f"{package}.").split("."))
             if name.startswith(own_prefix):

@@ -24,6 +24,7 @@ NOTHING = "n/a"  # the framework does not have the setting
 CONVERSIONS = ("str", "bool", "int", "float")
 # What an adapter is asked for, by the contract's names: to repeat it reads nothing back.
 ASKED = ("conditions", "workload", "variant", "precision")
+LONGEST = 1000  # characters of a text that is put together
 CALLED = ("restart", "put", "step")  # with arrays of the harness
 # Modules whose functions say nothing about a framework.
 PLAIN = ("frameworks.contract", "frameworks.conditions", "frameworks.description",
@@ -103,6 +104,7 @@ class Source:
         self.imported: dict[str, Origin] = {}  # by the name that a file gives it
         self.file: dict[ast.AST, str] = {}
         self.looking: set[str] = set()
+        self.known: dict[tuple[str, Scope], Values] = {}  # of `named`
         self.package = module.rpartition(".")[0]
         self.first = self.package or module
         for file in sources(module):
@@ -293,11 +295,13 @@ class Source:
         """The literals of what a name stands for, None if it leads back to itself."""
         if not found or key in self.looking:
             return None
-        self.looking.add(key)
-        try:
-            return self.union(found, scope)
-        finally:
-            self.looking.remove(key)
+        if (key, scope) not in self.known:
+            self.looking.add(key)
+            try:
+                self.known[key, scope] = self.union(found, scope)
+            finally:
+                self.looking.remove(key)
+        return self.known[key, scope]
 
     def union(self, nodes: list[ast.expr], scope: Function | None) -> Values:
         found = [self.values(node, scope) for node in nodes]
@@ -305,7 +309,8 @@ class Source:
 
     def only(self, node: ast.expr, scope: Function | None) -> Setting | None:
         values = self.values(node, scope)
-        return next(iter(values)) if values and len(values) == 1 else None
+        value = next(iter(values)) if values and len(values) == 1 else None
+        return None if isinstance(value, str) and len(value) > LONGEST else value
 
 
 def entries(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:

@@ -16,7 +16,9 @@ from workflows.certify.stage import make_reference, side_by_side
 from workflows.certify.summary import distance, summary
 from workflows.planning.plan import PlannedContender
 from workflows.progress import Progress
-from workflows.stages.failures import failures
+from workflows.records.schema import OptimiserRow
+from workflows.records.storage import write_json
+from workflows.stages.failures import failures, ways
 from workflows.worker.process import WorkerDied
 
 BRIEFLY = {"steps": 30, "optimisers": []}
@@ -56,6 +58,21 @@ def test_an_optimiser_that_the_reference_lacks_is_nobodys_failure(study, monkeyp
     found = row.optimisers["sgd"]
     assert (row.status, found.status) == ("agrees", "missing")
     assert found.reason == "the reference has no result with it to compare with"
+
+
+def test_an_optimiser_that_failed_is_a_failure_of_the_study(study):
+    made = study(
+        contenders=several("default", "kept"), certificate={"steps": 10, "optimisers": ["sgd"]}
+    )
+    record = made.certificate()
+    assert not [*failures(made.folders, made.plan.study)]
+    record.rows[-1].optimisers["sgd"] = OptimiserRow(status="failed", reason="no beads left")
+    (path,) = made.folders.root.glob("certificates/*/abacus.json")
+    write_json(path, record)
+    ((found, lines),) = failures(made.folders, made.plan.study)
+    assert found == path
+    assert lines == ["mlp, certificate: abacus/kept/cpu/1 with sgd: no beads left"]
+    assert [way[:2] for way in ways(path)] == [("certificate", "abacus/kept/cpu/1 with sgd")]
 
 
 def test_which_other_optimisers_is_configured(study):

@@ -207,6 +207,18 @@ def test_a_source_that_cannot_be_read_writes_nothing_down(tmp_path, monkeypatch)
     assert not found(tmp_path, monkeypatch, "def settings(:", compilation="eager")
 
 
+def test_no_source_takes_long_or_cannot_be_read(tmp_path, monkeypatch):
+    """A function that gives one of two others, thirty deep; a text that doubles as often; and a
+    formatted text without parts."""
+    twice = "def f{0}(x):\n    if x:\n        return f{1}(x)\n    return f{1}(x)"
+    lines = [twice.format(n, n + 1) for n in range(30)]
+    lines += [f"def g{n}(): return g{n + 1}() + g{n + 1}()" for n in range(30)]
+    lines += ["def f30(x): return 'eager'", "def g30(): return 'longer'", 'EMPTY = f""']
+    lines += ["def settings(self):\n    return {'compilation': f0(1), 'mode': g0()}"]
+    written = found(tmp_path, monkeypatch, "\n".join(lines), compilation="eager", mode="other")
+    assert {*written} == {"compilation", "mode"}
+
+
 def test_what_the_workload_says_is_no_reading(tmp_path, monkeypatch):
     text = (
         "from dataclasses import asdict\nclass T:\n    def __init__(self, workload):\n"
