@@ -13,7 +13,7 @@ from frameworks.workloads import Workload, load
 from frameworks.workloads.datasets.mnist import MnistSettings
 from workflows.certify.certificate import Examination
 from workflows.certify.diagnosis import ALL_WELL, examine
-from workflows.certify.judge import declared_state
+from workflows.certify.judge import declared, declared_state
 from workflows.certify.runs import FAILED, Reference, Runner
 from workflows.certify.stage import make_reference
 from workflows.conformance.engine import Finding, Rule, broken, does_not_apply, holds
@@ -136,13 +136,13 @@ def alone(subject: Subject, workload: Workload, scratch: Path) -> tuple[str, str
     worker = subject.opened("float64", subject.device, subject.threads)
     own = subject.contender(subject.device, subject.threads)
     state = declared_state(own, workload)
-    deviations = subject.description.variants[subject.variant].deviations
+    deviations = declared(own, workload.optimiser.kind)
     found = examine(worker, workload, subject.variant, scratch, state, deviations)
     subject.bury()
     if found.text == ALL_WELL:
         text = f"a miniature of it, with plain NumPy; {REFERENCE}, to certify the whole, is missing"
         return "agrees", text, ""
-    if {deviation.mistake for deviation in deviations} & {*found.mistakes}:
+    if {one.mistake for one in (*deviations, *state.values())} & {*found.mistakes}:
         return "declared", found.text, ""
     return "refused", found.text, found.text
 

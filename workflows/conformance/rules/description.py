@@ -149,5 +149,6 @@ RULES = (
         "The adapter looks at no clock, opens no file, prints nothing and reads no command line.",
         source,
         after=("description",),
+        advice=True,
     ),
 )

@@ -136,6 +136,7 @@ RULES = (
         "On a GPU, step() returns before its work is done.",
         returns,
         (*AFTER, "fence"),
+        advice=True,
     ),
     Rule(
         "threads",
@@ -144,5 +145,6 @@ RULES = (
         threads,
         (*AFTER, "fence", "settings"),
         isolated=True,
+        advice=True,
     ),
 )
