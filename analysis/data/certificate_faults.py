@@ -6,7 +6,6 @@ true certificate is refused.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from frameworks.formats import FORMATS
 from frameworks.workloads import Workload
 from frameworks.workloads.workload import LOOSEST
 from workflows.records.schema import CertificateRecord, CertificateRow, Measured
@@ -27,7 +26,6 @@ from workflows.records.thresholds import (
     widened,
 )
 
-TITLES = [one.title for one in FORMATS.values()]
 DIGITS = 1 + 1e-9  # records have ten digits of a distance
 # What a certificate compares of whole steps. The later ones are compared since 24 November 2026.
 REQUIRED = ("losses", "gradients", "rounding", "restarted", "float32", "unfenced")
@@ -92,8 +90,6 @@ def row_faults(
     for run in (row.long, row.full, row.substituted, row.substituted_full, *others):
         if run and not all(0 <= step <= len(run.loss) for step in run.weights):
             yield f"weights after a step that is none of the {len(run.loss)} steps"
-    if row.reduced and row.reduced.partition(" (")[0] not in TITLES:
-        yield f"reduced: {row.reduced!r}; a reduced precision is {' or '.join(TITLES)}"
     if row.status not in ("agrees", "declared"):
         return
     if row.cause:

@@ -42,6 +42,8 @@ class NotComparable(Exception):
 def compare(result: Result, reference: Result) -> Measured:
     """How far two results are apart, relative to the reference: the loss of every step, and
     every tensor by its L2 distance."""
+    if len(result.losses) != len(reference.losses):
+        raise NotComparable(f"{len(result.losses)} losses of {len(reference.losses)} steps")
     for step, weights in result.weights.items():
         require_shapes(weights, reference.weights[step])
     first = reference.weights.get(0, {})

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from workflows.records.kinds import Around
 from workflows.records.limits import (
@@ -53,6 +53,8 @@ Status = Literal["ok", "missing", "failed"]
 CacheState = Literal["off", "cold", "warm"]
 Agreement = Literal["agrees", "declared", "refused", "missing", "failed"]
 Setting = str | int | float | bool
+# The title of a format of frameworks/formats.py, perhaps with the setting that names it.
+Reduced = Annotated[str, Field(pattern=r"^((bfloat16|TF32)( \(.*\))?)?$")]
 Settings = Annotated[dict[str, Setting], AfterValidator(bounded)]
 
 
@@ -342,7 +344,7 @@ class CertificateRow(Contender):
     state: dict[str, Distance] = {}
     rounding: dict[str, Distance] = {}
     attainable: dict[str, Distance] = {}
-    reduced: str = ""
+    reduced: Reduced = ""
     room: tuple[Amount, Amount] | None = None
     restarted: list[Distance] = []
     float32: list[Distance] = []

@@ -25,6 +25,7 @@ from analysis.findings.fairness.timed_turns import (
     weights_astray,
     weights_read,
     with_limits,
+    without_turns,
     wrong_losses,
     wrong_typically,
     wrong_weights,
@@ -100,6 +101,7 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
             *wrong_losses(machine, table, turns),
             *([] if tf32 else wrong_typically(machine, table, turns)),
             *changed(machine, turns),
+            *without_turns(machine, batches, turns),
             *wrong_weights(limited),
         ]
         for one, fault in wrong:

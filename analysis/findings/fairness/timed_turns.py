@@ -112,6 +112,26 @@ def float64_turns(machine: Machine) -> Turns:
     return found
 
 
+def without_turns(
+    machine: Machine, batches: pd.DataFrame, turns: Turns
+) -> Iterator[tuple[BenchmarkId, str]]:
+    """Each benchmark whose timed turns nothing is known about, although the reference's is."""
+    declared = {
+        BenchmarkId.of(record.workload, row)
+        for record in machine.records.certificates
+        for row in record.rows
+        if record.turns and row.status == "declared"
+    }
+    unknown = {one for one in declared if one not in turns and not machine.part(one)}
+    for one in map(identity, batches[COLUMNS].drop_duplicates().itertuples(index=False)):
+        if original(machine, one) in unknown:
+            yield (
+                one,
+                "its timed turns are compared with nothing: it declares a deviation, and its "
+                "certificates have no turns in float64",
+            )
+
+
 def losses(machine: Machine, batches: pd.DataFrame, turns: Turns, tolerance: float) -> pd.DataFrame:
     """The mini-batches whose loss is known in float64, in their order.
 

@@ -78,7 +78,7 @@ def test_so_it_is_with_the_weights_after_a_long_turn(
     records = findings.machine.records
     for certificate in records.certificates:
         for own in certificate.rows:
-            own.turns = None
+            own.turns, own.status = None, "agrees"
     start = records.certificates[0].turns.start["dense1.kernel"]
     for row in records.contests[0].contenders:
         if row.status == "ok":

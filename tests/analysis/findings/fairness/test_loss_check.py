@@ -218,7 +218,7 @@ def test_weights_elsewhere_after_the_turn_that_was_read_are_refused(
     assert f"{TUNED}: after the timed turn of round {read}, {words}" in reason or not words
 
 
-def test_a_declared_deviation_without_turns_of_its_own_is_not_compared_with_others(
+def test_a_declared_deviation_without_turns_of_its_own_is_compared_with_nothing_and_refused(
     in_float64: Findings,
 ) -> None:
     findings = copied(in_float64)
@@ -226,7 +226,18 @@ def test_a_declared_deviation_without_turns_of_its_own_is_not_compared_with_othe
         for row in record.rows:
             row.turns = None
     found = findings.loss_check
-    assert found.faults == {} and found.compared == 4 * 3 * (5 + 8 * 6)
+    assert found.compared == 4 * 3 * (5 + 8 * 6)
+    assert found.faults and all(
+        f"{one.contender}: its timed turns are compared with nothing" in fault
+        for one, fault in found.faults.items()
+    )
+    declared = {
+        row.name
+        for record in findings.machine.records.certificates
+        for row in record.rows
+        if row.status == "declared"
+    }
+    assert {one.contender for one in found.faults} == declared
 
 
 def test_one_contender_alone_is_held_against_nobody(found: Make) -> None:
