@@ -103,7 +103,6 @@ class Source:
         self.owner: dict[ast.AST, str] = {}  # the class of a method
         self.imported: dict[str, Origin] = {}  # by the name that a file gives it
         self.file: dict[ast.AST, str] = {}
-        self.looking: set[str] = set()
         self.known: dict[tuple[str, Scope], Values] = {}  # of `named`
         self.package = module.rpartition(".")[0]
         self.first = self.package or module
@@ -293,14 +292,9 @@ class Source:
 
     def named(self, found: list[ast.expr], key: str, scope: Function | None = None) -> Values:
         """The literals of what a name stands for, None if it leads back to itself."""
-        if not found or key in self.looking:
-            return None
         if (key, scope) not in self.known:
-            self.looking.add(key)
-            try:
-                self.known[key, scope] = self.union(found, scope)
-            finally:
-                self.looking.remove(key)
+            self.known[key, scope] = None  # while it is looked for
+            self.known[key, scope] = self.union(found, scope) if found else None
         return self.known[key, scope]
 
     def union(self, nodes: list[ast.expr], scope: Function | None) -> Values:
@@ -310,7 +304,7 @@ class Source:
     def only(self, node: ast.expr, scope: Function | None) -> Setting | None:
         values = self.values(node, scope)
         value = next(iter(values)) if values and len(values) == 1 else None
-        return None if isinstance(value, str) and len(value) > LONGEST else value
+        return value if len(str(value)) <= LONGEST else None
 
 
 def entries(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:

@@ -59,18 +59,17 @@ def uncertified(findings: Findings) -> Iterator[Caveat]:
 
 
 def other_optimisers(findings: Findings) -> Iterator[Caveat]:
-    """Optimisers that no workload here uses, and that were refused or failed. No comparison is
-    refused because of them."""
-    found: dict[tuple[str, str], list[tuple[BenchmarkId, str]]] = {}
+    """Refused optimisers that no workload here uses. No comparison is refused because of them."""
+    found: dict[str, list[tuple[BenchmarkId, str]]] = {}
     for record in findings.machine.records.certificates:
         for row in record.rows:
             for kind, other in row.optimisers.items():
-                if other.status in ("refused", "failed"):
-                    reasons = found.setdefault((other.status, kind), [])
+                if other.status == "refused":
+                    reasons = found.setdefault(kind, [])
                     reasons.append((BenchmarkId.of(record.workload, row), other.reason))
-    for (status, kind), rows in found.items():
+    for kind, rows in found.items():
         yield note(
-            f"{status.capitalize()} with {quoted(kind)}: {places(one for one, _ in rows)}: "
+            f"Refused with {quoted(kind)}: {places(one for one, _ in rows)}: "
             f"{quoted(sentence(rows[0][1]))}",
             "Nothing here is timed with it; mend the adapter before you do.",
         )
