@@ -312,7 +312,7 @@ def test_records_and_report_have_nothing_of_it(planted: None, tmp_path: Path) ->
     records.datasets[0].source = MESSAGE
     for row in records.certificates[0].rows:
         row.reason = MESSAGE
-        row.cause = MESSAGE if row.status == "refused" else ""
+    row.status, row.cause = "refused", MESSAGE
     for contender in records.contests[0].contenders:
         contender.settings |= {"blas": MESSAGE, HOST: USER}
     folder = tmp_path / "reports" / "machines" / recipe.machine
