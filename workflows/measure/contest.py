@@ -61,7 +61,8 @@ class Contest(WorkerPool):
         self.orders: dict[str, list[list[int]]] = {name: [] for name in self.workloads}
         self.dealt: dict[str, list[TurnRecord]] = {name: [] for name in self.workloads}
         self.spent_s = dict.fromkeys(self.workloads, 0.0)
-        self.digests: dict[tuple[str, int], str] = {}
+        self.stored: dict[str, int] = {}  # how many mini-batches
+        self.digests: dict[tuple[str, tuple[int, ...]], str] = {}
         self.steps: Counter[tuple[str, int]] = Counter()
         seed, rounds = plan.study.seed, self.deal.rounds
         self.compared = {name: compared_round(seed, name, rounds) for name in self.workloads}
@@ -178,10 +179,8 @@ class Contest(WorkerPool):
         )  # fmt: skip
         after = read_counters(pid, cores)
         delivered = rows.pop("delivered")
-        # MNIST's test split has fewer than the workload asks for.
-        inputs, _ = open_batches(self.folders.data / workload)
-        numbers = [(first + place) % len(inputs) for place in range(count)]
-        if record.loader and delivered != self.expected(workload, first, count):
+        numbers = self.numbers(workload, first, count)
+        if record.loader and delivered != self.expected(workload, numbers):
             record.status, record.reason = "failed", ANOTHER
         whole = {name: rows.pop(name) for name in ("peak_mib", "outside_s")}
         for name in ("minor_faults", "major_faults"):
@@ -205,13 +204,19 @@ class Contest(WorkerPool):
         self.columns.add(workload, record, number, position, discard, rows)
         self.dealt[workload].append(turn)
 
-    def expected(self, workload: str, first: int, count: int) -> str:
+    def numbers(self, workload: str, first: int, count: int) -> list[int]:
+        """A turn's mini-batches. MNIST's test split has fewer than a workload asks for."""
+        if workload not in self.stored:
+            self.stored[workload] = len(open_batches(self.folders.data / workload)[0])
+        return [(first + place) % self.stored[workload] for place in range(count)]
+
+    def expected(self, workload: str, numbers: list[int]) -> str:
         """The digest of a turn's mini-batches as they are stored."""
-        if (workload, first) not in self.digests:
+        key = workload, tuple(numbers)
+        if key not in self.digests:
             inputs, targets = open_batches(self.folders.data / workload)
-            numbers = [(first + index) % len(inputs) for index in range(count)]
-            self.digests[workload, first] = digest((inputs[n], targets[n]) for n in numbers)
-        return self.digests[workload, first]
+            self.digests[key] = digest((inputs[n], targets[n]) for n in numbers)
+        return self.digests[key]
 
     def sample_weights(self, workload: str, index: int, number: int) -> None:
         """Read the weights after every turn, so that no adapter knows which are compared, and keep
