@@ -2,11 +2,11 @@
 `python -m benchmarks.keep reports/default/machines/m reports/repeats/evening/first/machines/m`,
 or with `--report` one whose report is committed.
 
-Comparisons rest on the sum of transfer and step, which is kept to one part in 16,000. Processor
-times of mini-batches are kept to one part in 16, with a report to one in 64, memory and page faults
-to one in 256, and other times to 131 microseconds, with a report to 4 to 33. Distances of
-certificates are kept to two digits, float32 losses to six, and sampled weights to seven. Keeping a
-folder twice changes nothing.
+Comparisons rest on the sum of transfer and step, which is kept to one part in 4,000, with a report
+in 16,000. Processor times of mini-batches are kept to one part in 8, with a report to one in 64,
+memory and page faults to one in 256, and other times to 131 microseconds, with a report to 4 to 33.
+Distances of certificates are kept to one digit, with a report to two, float32 losses to six, and
+sampled weights to seven. Keeping a folder twice changes nothing.
 """
 
 import argparse
@@ -24,33 +24,34 @@ from workflows.records.machine_records import MachineRecords
 from workflows.records.storage import RecordError
 
 # Zeros in the low bits cost nothing in a compressed column.
-SUM_BITS = 14  # that are kept, of transfer and step
 MEMORY_BITS = 8  # and of page faults
 TURN_US = 64
 SHORT = ("peak_mib", "minor_faults", "major_faults")
 OF_TURNS = ("cpu_s", "waited_s", "other_s", "elsewhere_s", "pressure_s", "outside_s")
-DISTANCE = 2  # digits
 WEIGHT = 7  # digits, which is about what float32 has
 LOSS = 6  # digits of float32 losses, whose limit is 1e-3
 
 
 class Grain(NamedTuple):
     """`idle_ns`: of reading data, and between mini-batches. `transfer_ns`: of transfer, at the
-    expense of the step. `cpu_bits`: of processor times."""
+    expense of the step. `sum_bits`: of both. `cpu_bits`: of processor times. `digits`: of the
+    distances in certificates."""
 
     idle_ns: int
     transfer_ns: int
+    sum_bits: int
     cpu_bits: int
+    digits: int
 
 
-REPEATED, REPORTED = Grain(131_072, 131_072, 4), Grain(32_768, 4096, 6)
+REPEATED, REPORTED = Grain(131_072, 131_072, 12, 3, 1), Grain(32_768, 4096, 14, 6, 2)
 
 
 def thinned(batches: pa.Table, grain: Grain = REPEATED) -> pa.Table:
     """The mini-batches with times in whole grains, or of few bits."""
     transfer, step = (batches[name].to_numpy() for name in ("transfer_ns", "step_ns"))
     data, cpu = (batches[name].to_numpy() for name in ("data_ns", "cpu_ns"))
-    total = leading(transfer + step, SUM_BITS)
+    total = leading(transfer + step, grain.sum_bits, grain.idle_ns // 2)  # or steps would overlap
     values = {"data_ns": grains(data, grain.idle_ns), "cpu_ns": leading(cpu, grain.cpu_bits)}
     values["transfer_ns"] = np.minimum(transfer // grain.transfer_ns * grain.transfer_ns, total)
     values["step_ns"] = total - values["transfer_ns"]
@@ -66,10 +67,10 @@ def grains(times: np.ndarray, grain: int) -> np.ndarray:
     return (times + grain // 2) // grain * grain
 
 
-def leading(times: np.ndarray, bits: int) -> np.ndarray:
-    """Each rounded to its first bits."""
+def leading(times: np.ndarray, bits: int, most: int = 2**62) -> np.ndarray:
+    """Each rounded to its first bits, and to `most` nanoseconds at most."""
     _, exponents = np.frexp(times)
-    grain = 2 ** np.maximum(exponents - bits, 0).astype(np.int64)
+    grain = np.minimum(2 ** np.maximum(exponents - bits, 0).astype(np.int64), most)
     return (times + grain // 2) // grain * grain
 
 
@@ -91,7 +92,7 @@ def starts(given: np.ndarray, took: np.ndarray, grain: int) -> np.ndarray:
     return found
 
 
-def rounded(value: Any, digits: int = DISTANCE) -> Any:
+def rounded(value: Any, digits: int) -> Any:
     """What a certificate has measured, with few digits. The losses of turns stay as they are,
     because contests are compared with them."""
     if isinstance(value, dict):
@@ -113,7 +114,7 @@ def with_short_weights(turns: dict[str, Any] | None) -> dict[str, Any] | None:
 def kept(records: MachineRecords, grain: Grain = REPEATED) -> MachineRecords:
     values = records.model_dump(mode="json")
     for certificate in values["certificates"]:
-        certificate |= rounded({key: certificate[key] for key in ("rows", "turns")})
+        certificate |= rounded({key: certificate[key] for key in ("rows", "turns")}, grain.digits)
     for contest in values["contests"]:
         for contender in contest["contenders"]:
             contender["weights"] = rounded(contender["weights"], WEIGHT)

@@ -29,14 +29,14 @@ def test_comparisons_stay_what_they_are_and_times_move_by_little(tmp_path):
     rows = [(row.id, row.estimate.verdict, row.estimate.ratio or 0) for row in one.comparisons]
     same = [(row.id, row.estimate.verdict, row.estimate.ratio or 0) for row in other.comparisons]
     assert [row[:2] for row in rows] == [row[:2] for row in same]
-    assert [row[2] for row in rows] == pytest.approx([row[2] for row in same], rel=5e-5)
+    assert [row[2] for row in rows] == pytest.approx([row[2] for row in same], rel=2e-4)
     before, after = one.machine.batches, other.machine.batches
     total, cpu = before["transfer_ns"] + before["step_ns"], before["cpu_ns"]
     for moved, most in (
         (before["data_ns"] - after["data_ns"], 131_072 / 2),
         (before["start_ns"] - after["start_ns"], 131_072 / 2),
-        (total - after["transfer_ns"] - after["step_ns"], total / 2**14),
-        (cpu - after["cpu_ns"], cpu / 16),
+        (total - after["transfer_ns"] - after["step_ns"], total / 2**12),
+        (cpu - after["cpu_ns"], cpu / 8),
     ):
         assert np.abs(moved).max() > 0 and (np.abs(moved) <= most).all(), moved.name
     assert again.machine.batches.equals(other.machine.batches)
