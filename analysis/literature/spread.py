@@ -170,6 +170,6 @@ def said(then: Sequence[Over], now: bool) -> str:
     text = (
         f"In 2016 a GPU was {two(min(values))} to {max(values):.0f} times as fast as the best "
         f"processor of the same tool, {two(median(values))} times in the median of "
-        f"{count(len(values), 'pair')}."
+        f"{count(len(values), 'pair')} whose readings are sure."
     )
     return text if now else f"{text} No GPU of today has trained these networks here."

@@ -55,15 +55,19 @@ class Beside:
 class Defined:
     """A row of definitions.csv: what a tool trained under a network's name, over that network.
 
-    `grade`: how well it is known (data/definitions.csv). `operations` and `ratio`: those of the
-    definition, and its time today with its 95 % interval, both over the network's. `published`: the
-    tool's time over Torch's in 2016, with the least and the most of its cells; None of Torch.
+    `grade`: how well it is known (data/definitions.csv). `parameters` and `gflop`: those of the
+    definition, and billions of operations of its training step in 2016. `operations` and `ratio`:
+    these operations, and its time today with its 95 % interval, both over the network's.
+    `published`: the tool's time over Torch's in 2016, with the least and the most of its cells;
+    None of Torch. `explained`: whether today's interval reaches the published cells.
     """
 
     network: str
     tool: str
     grade: str
     framework: str
+    parameters: int
+    gflop: float
     operations: float
     ratio: float
     low: float
@@ -71,6 +75,7 @@ class Defined:
     published: float | None
     least: float | None
     most: float | None
+    explained: str
 
 
 class Effect(NamedTuple):
@@ -129,13 +134,24 @@ def defined(studies: Sequence[StudyTables]) -> list[Defined]:
         published = [over.value for over in cells if tool != "Torch"]
         work = peaks.networks()
         whole = work[network].flops(cells[0].one.batch)
-        operations = work[own["layers"]].flops(int(own["samples"])) / whole
+        trained = work[own["layers"]]
+        flops = trained.flops(int(own["samples"]))
         for row in certified(studies, pair):
             found.append(
-                Defined(network, tool, own["grade"], row.id.framework, operations, *row.known,
-                        *(f(published) if published else None for f in (median, min, max)))
+                Defined(network, tool, own["grade"], row.id.framework, trained.parameters,
+                        round(flops / 1e9, 3), flops / whole, *row.known,
+                        *(f(published) if published else None for f in (median, min, max)),
+                        reaches(row.known, published))
             )  # fmt: skip
     return found
+
+
+def reaches(known: tuple[float, float, float], published: Sequence[float]) -> str:
+    """Whether a ratio's interval reaches those published; "" if none are."""
+    if not published:
+        return ""
+    _, low, high = known
+    return "yes" if low <= max(published) and high >= min(published) else "no"
 
 
 def effects_of(rows: Iterable[Defined]) -> Effects:

@@ -10,6 +10,7 @@ import pytest
 
 from analysis.data.results import grouped
 from analysis.literature.judging.double_ratios import SECOND as THREADS
+from analysis.literature.peaks import networks
 from analysis.literature.studies import Pair, StudyTables
 from analysis.literature.threads import gains, threads
 from analysis.literature.today import (
@@ -80,7 +81,12 @@ def test_a_definition_stands_beside_its_operations_and_its_cells() -> None:
     assert (own.network, own.tool) == ("AlexNet-S", "MXNet")
     assert own.operations == pytest.approx(0.49, abs=0.01)
     assert own.ratio == pytest.approx(0.5, rel=0.02)
-    assert own.least <= own.published <= own.most
+    assert own.least <= own.published <= own.most and own.explained == "no"
+    (near,) = defined(planted(replace(found, estimate=row(0.7, pair=MXNET).estimate)))
+    assert near.explained == "yes"
+    batch, work = 16, networks()["AlexNet-S of MXNet"]
+    assert own.parameters == work.parameters
+    assert own.gflop * 1e9 == pytest.approx(work.flops(batch), rel=1e-6)
     assert definitions([own]).finding == (
         "Today in PyTorch the definitions take 0.5 times as long as AlexNet-S itself for MXNet's."
     )
@@ -102,7 +108,8 @@ def test_a_definition_counts_in_the_framework_that_is_its_tools_like() -> None:
     expected = {("AlexNet-S", "TensorFlow"): 4.5, ("LSTM", "Torch"): 2, ("AlexNet-R", "Caffe"): 3}
     assert effects == {cell: pytest.approx(value, rel=0.02) for cell, value in expected.items()}
     torch = next(one for one in defined(planted(*found)) if one.tool == "Torch")
-    assert torch.operations == 1 and torch.published is torch.least is torch.most is None
+    assert torch.operations == 1 and torch.explained == ""
+    assert torch.published is torch.least is torch.most is None
     assert "LSTM of Torch" in definitions([torch]).svg
 
 
