@@ -117,22 +117,28 @@ def python(*words: str, cwd: Path = ROOT, **options) -> subprocess.CompletedProc
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, **options)
 
 
-@contextmanager
-def package(name: str) -> Iterator[str]:
+def findable(name: str, patch: pytest.MonkeyPatch) -> str:
     """Make a package of `tests/packages` findable, here and in workers, as if it were installed."""
     folder = str(PACKAGES / name)
+    patch.syspath_prepend(folder)
+    patch.setenv("PYTHONPATH", folder)
+    return folder
+
+
+@contextmanager
+def package(name: str) -> Iterator[str]:
+    """The same for a while."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(folder)
-        patch.setenv("PYTHONPATH", folder)
-        yield folder
+        yield findable(name, patch)
     sys.modules.pop(name, None)
 
 
 @pytest.fixture
-def abacus():
-    """The NumPy framework in `tests/packages`."""
-    with package("abacus") as folder:
-        yield folder
+def abacus(monkeypatch):
+    """The NumPy framework in `tests/packages`. The test's own `monkeypatch` takes it away: one that
+    ends later would bring back the paths that it has seen first."""
+    yield findable("abacus", monkeypatch)
+    sys.modules.pop("abacus", None)
 
 
 @pytest.fixture

@@ -68,13 +68,13 @@ def test_layers_over_many_steps(contender: Contender, network: str) -> None:
     assert losses_apart(contender, NETWORKS[network], steps=20).max() < AGREE
 
 
-# The committed studies train with Adam. The other optimisers know nothing of layers: with them, the
-# CNN takes fewer steps. `make test` trains the perceptron only, with them for 50 steps.
+# The committed studies train with Adam. With the other optimisers both take fewer steps; in `make
+# test` only the perceptron takes 50.
 LONG = [
     pytest.param(
         name,
         o,
-        500 if o.kind == "adam" or name == "mlp" else 100,
+        500 if o.kind == "adam" else 100,
         id=f"{name}-{o.kind}",
         marks=[pytest.mark.all] * (o.kind != "adam"),
     )

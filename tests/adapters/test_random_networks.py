@@ -47,7 +47,7 @@ tried = count(1)
 
 @pytest.mark.parametrize("device", ["cpu", "gpu"])
 @pytest.mark.parametrize(
-    "networks", [pytest.param(3, marks=pytest.mark.brief), pytest.param(50, marks=pytest.mark.all)]
+    "networks", [pytest.param(3, marks=pytest.mark.brief), pytest.param(30, marks=pytest.mark.all)]
 )
 def test_random_networks(device: str, networks: int) -> None:
     contenders = installed(device)

@@ -8,6 +8,8 @@ some turns the harness also reads all weights.
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import pairwise
+from operator import itemgetter
 from statistics import median
 
 import pandas as pd
@@ -72,16 +74,34 @@ def off_clock_lines(findings: Findings) -> list[OffClockLine]:
 
 
 def processor_s(findings: Findings, asked: Collection[BenchmarkId]) -> dict[BenchmarkId, float]:
-    """Seconds of processor time off the clock, of contests that recorded them."""
-    found: dict[BenchmarkId, float] = {}
+    """Seconds of processor time off the clock, of contests that recorded them.
+
+    A process has turns of all workloads of a contest, and may be releasing the memory of a large
+    one when a small one's turn begins. So of several workloads the least counts of what was spent
+    since the turn before each of one's turns, and until the turn after each.
+    """
+    since: dict[BenchmarkId, float] = {}
+    until: dict[BenchmarkId, float] = {}
+    shared: dict[object, list[tuple[int, BenchmarkId | None, float]]] = {}  # by process
     for contest in findings.machine.records.contests:
         whose = {c.name: BenchmarkId.of(contest.workload, c) for c in contest.contenders
                  if c.status == "ok"}  # fmt: skip
         for turn in contest.turns:
             one = whose.get(turn.contender)
-            if turn.round and turn.outside_s is not None and one and one in asked:
-                found[one] = found.get(one, 0.0) + turn.outside_s
-    return found
+            if turn.outside_s is None or not one:
+                continue
+            counted = one if turn.round and one in asked else None
+            if counted:
+                since[counted] = since.get(counted, 0.0) + turn.outside_s
+            if contest.group not in ("", contest.workload):
+                process = contest.group, contest.replicate, turn.contender
+                shared.setdefault(process, []).append((turn.start_ns, counted, turn.outside_s))
+    for turns in shared.values():
+        turns.sort(key=itemgetter(0))
+        for (_, one, _), (_, _, spent_s) in pairwise(turns):
+            if one:
+                until[one] = until.get(one, 0.0) + spent_s
+    return {one: min(spent_s, until.get(one, spent_s)) for one, spent_s in since.items()}
 
 
 def late_ms(findings: Findings) -> dict[BenchmarkId, float]:

@@ -197,7 +197,7 @@ def distance(certificate: str) -> float:
     return float(certificate.removeprefix(AGREES)) if agrees else math.inf
 
 
-WIDTHS = Pair("workload", "mlp-width-2048", "mlp-width-16")
+WIDTHS = Pair("workload", "mlp-width-4096", "mlp-width-16")
 
 
 def constant_time(studies: Sequence[StudyTables], _: str) -> Calculation | None:
@@ -210,7 +210,7 @@ def constant_time(studies: Sequence[StudyTables], _: str) -> Calculation | None:
         return None
     return Calculation(
         False,
-        f"a perceptron's step with its gradients takes {said} times as long at a width of 2,048 as "
+        f"a perceptron's step with its gradients takes {said} times as long at a width of 4,096 as "
         "at one of 16",
     )
 

@@ -61,10 +61,10 @@ def test_a_claim_of_three_parts_holds_only_if_all_were_measured() -> None:
     assert page(judge([planted(*parts("mlp", 6.0, 0.9))]), [], {}).count(
         "MLP, PyTorch, default, 1 thread: loss and gradients over loss 6.0"
     )
-    wider = row(130.0, workload="mlp-width-2048", framework="jax", pair=WIDTHS)
+    wider = row(130.0, workload="mlp-width-4096", framework="jax", pair=WIDTHS)
     grown = judged(planted(*light, wider))["C55"]
     assert grown.verdict == "does not hold here" and " in JAX times as long" in grown.why
-    flat = row(1.0, workload="mlp-width-2048", framework="jax", pair=WIDTHS)
+    flat = row(1.0, workload="mlp-width-4096", framework="jax", pair=WIDTHS)
     refused = replace(wider, certificate="")
     for other in (flat, refused):
         assert judged(planted(*light, other))["C55"].verdict == "cannot tell"
