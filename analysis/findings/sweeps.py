@@ -1,10 +1,11 @@
 """The size from which one contender is faster than another, in the sweeps of a study."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import pandas as pd
 
 from analysis.data.processes import paired
 from analysis.data.results import BenchmarkId, Machine
@@ -28,6 +29,9 @@ class Sweep:
 
     def __str__(self) -> str:
         return self.name
+
+    def size(self, point: PairLine) -> int:
+        return self.sizes[self.workloads.index(point.id.workload)]
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ class CrossoverLine:
         return WORDS[self.crossing.above]
 
     def size(self, point: PairLine) -> int:
-        return self.sweep.sizes[self.sweep.workloads.index(point.id.workload)]
+        return self.sweep.size(point)
 
 
 def sweeps(machine: Machine) -> list[Sweep]:
@@ -102,41 +106,55 @@ def sweeps(machine: Machine) -> list[Sweep]:
 
 
 def crossover_lines(findings: Findings) -> list[CrossoverLine]:
-    """By sweep, axis and pair, for pairs that have an interval at two sizes at least. Sweeps over
-    several contests are left out, because their replicates do not belong together."""
-    groups = {contest.workload: contest.group for contest in findings.machine.records.contests}
+    """By sweep, axis and pair, for pairs that have an interval at two sizes at least."""
     return [
         line
-        for sweep in sweeps(findings.machine)
-        if len({groups.get(name) for name in sweep.workloads}) == 1
-        for line in lines(findings, sweep)
+        for sweep, points in curves(findings)
+        if (line := crossover_line(findings, sweep, points))
     ]
 
 
-def lines(findings: Findings, sweep: Sweep) -> Iterator[CrossoverLine]:
-    groups: dict[tuple[object, ...], list[PairLine]] = {}
-    for row in findings.pairs:
-        if row.axis in AXES and row.id.workload in sweep.workloads and row.estimate.ratio_low:
-            sides = (row.id._replace(workload=""), row.base._replace(workload=""))
-            groups.setdefault((AXES.index(row.axis), *sides), []).append(row)
-    work = {own.name: own.flops_per_step for own in findings.machine.records.workloads}
-    for key in sorted(groups, key=lambda key: key[0]):  # type: ignore[arg-type, return-value]
-        points = sorted(groups[key], key=lambda row: sweep.workloads.index(row.id.workload))
-        logs = [paired(findings.measured[row.id], findings.measured[row.base]) for row in points]
-        shared = sorted(set.intersection(*(set(own.index) for own in logs)))
-        if len(points) < 2 or len(shared) < 2:
+def curves(findings: Findings) -> Iterator[tuple[Sweep, list[PairLine]]]:
+    """By sweep, axis and pair: the pairs that have an interval, from the smallest size to the
+    largest. Sweeps over several contests are left out, because their replicates do not belong
+    together."""
+    contests = {contest.workload: contest.group for contest in findings.machine.records.contests}
+    for sweep in sweeps(findings.machine):
+        if len({contests.get(name) for name in sweep.workloads}) > 1:
             continue
-        sizes = [sweep.sizes[sweep.workloads.index(row.id.workload)] for row in points]
-        by_replicate = [[float(own[replicate]) for own in logs] for replicate in shared]
-        found = crossing(sizes, by_replicate, findings.machine.study.confidence)
-        flops = [float(work[row.id.workload]) for row in points]
-        yield CrossoverLine(
-            sweep, points[0].id, points[0].base, points[0].axis, tuple(points), found,
-            found.at and between(found.at, sizes, flops),
-        )  # fmt: skip
+        groups: dict[tuple[object, ...], list[PairLine]] = {}
+        for row in findings.pairs:
+            if row.axis in AXES and row.id.workload in sweep.workloads and row.estimate.ratio_low:
+                sides = (row.id._replace(workload=""), row.base._replace(workload=""))
+                groups.setdefault((AXES.index(row.axis), *sides), []).append(row)
+        for key in sorted(groups, key=lambda key: key[0]):  # type: ignore[arg-type, return-value]
+            yield sweep, sorted(groups[key], key=sweep.size)
 
 
-def between(size: float, sizes: list[int], flops: list[float]) -> float:
+def by_replicate(logs: Sequence["pd.Series[float]"]) -> list[list[float]]:
+    """The logarithms of each replicate that all sizes have."""
+    shared = sorted(set.intersection(*(set(own.index) for own in logs)))
+    return [[float(own[replicate]) for own in logs] for replicate in shared]
+
+
+def crossover_line(
+    findings: Findings, sweep: Sweep, points: Sequence[PairLine]
+) -> CrossoverLine | None:
+    measured = findings.measured
+    logs = by_replicate([paired(measured[row.id], measured[row.base]) for row in points])
+    if len(points) < 2 or len(logs) < 2:
+        return None
+    sizes = [sweep.size(row) for row in points]
+    found = crossing(sizes, logs, findings.machine.study.confidence)
+    work = {own.name: own.flops_per_step for own in findings.machine.records.workloads}
+    flops = [float(work[row.id.workload]) for row in points]
+    return CrossoverLine(
+        sweep, points[0].id, points[0].base, points[0].axis, tuple(points), found,
+        found.at and between(found.at, sizes, flops),
+    )  # fmt: skip
+
+
+def between(size: float, sizes: Sequence[int], flops: Sequence[float]) -> float:
     """The operations at a size, interpolated in the logarithms of both."""
     return float(np.exp(np.interp(np.log(size), np.log(sizes), np.log(flops))))
 

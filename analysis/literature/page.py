@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from typing import get_args
 from urllib.parse import quote
 
-from analysis.format import count, device, listing, markdown_table, title, with_ends
+from analysis.format import count, listing, markdown_table, title, with_ends
 from analysis.literature.judging.claims import ClaimVerdict, Judgement
-from analysis.literature.judging.devices import DEVICES, EPOCH
+from analysis.literature.judging.devices import WORDS, sides
 from analysis.literature.judging.double_ratios import ELSEWHERE, GAIN
 from analysis.literature.studies import PART, POSITION, MeasuredRatio, StudyTables
 from analysis.literature.table7 import rows
@@ -178,8 +178,8 @@ def said(row: MeasuredRatio) -> str:
         one, own = row.pair.one.removeprefix("trap-"), title(side.framework)
     if row.pair.axis in (PART, POSITION):
         one, over, about = row.pair.one, row.pair.over, f"{about}, {title(side.framework)}"
-    if row.pair.axis in (DEVICES.axis, EPOCH.axis):
-        one, over = (f"{'an epoch on ' * (row.pair == EPOCH)}{device(own)}" for own in row.pair[1:])
+    if row.pair.axis in WORDS:
+        one, over = sides(row.pair)
         about = f"{about}, {title(side.framework)}"
     where = f"{about}, {own}, {count(side.threads, 'thread')}"
     return f"{where}: {one} over {over} {ratio}{mark}"

@@ -13,6 +13,7 @@ from analysis.data.reading import read as read_records
 from analysis.data.results import BenchmarkId, grouped
 from analysis.findings.fairness.certificates import declares
 from analysis.findings.findings import TABLES, Findings, comma_separated
+from analysis.findings.speed.transferred import NAME
 from analysis.findings.variants.pitfalls import SAME
 from analysis.literature.table7 import rows
 from analysis.stats.inference import Estimate, Verdict
@@ -23,12 +24,12 @@ from workflows.records.storage import RecordError, require_size, shown
 
 VERDICTS: dict[str, Verdict] = {name: name for name in get_args(Verdict)}
 NEEDED = ("pairs", "contenders", "missing")  # tables
-OPTIONAL = ("traps", "parts", "elementwise", "settings", "use", "start", "gradients")
+OPTIONAL = ("traps", "parts", "elementwise", "settings", "use", "start", "gradients", NAME)
 NAMES = {"machine": MACHINE, "workload": WORKLOAD, "framework": FRAMEWORK, "variant": VARIANT,
          "device": DEVICE, "beside": VARIANT,
          "against": r"[A-Za-z0-9][A-Za-z0-9_.+%/-]{0,299}"}  # fmt: skip
 CONFIDENCE = 0.95  # of the intervals in a study's tables
-RECORDED = ("start", "gradients")  # tables that a brief report leaves out
+RECORDED = ("start", "gradients", NAME)  # tables that a brief report leaves out
 PART = "part"  # the axis of ratios between a step and its parts
 LOSS, GRADIENTS, STEP = "loss", "loss and gradients", "step"
 UNLIKE = "was not shown to have the losses of"
@@ -81,10 +82,10 @@ EAGER = Pair("variant", "trap-eager", "default")
 
 @dataclass(frozen=True)
 class MeasuredRatio:
-    """A ratio of a study's pairs.csv, traps.csv, parts.csv or elementwise.csv, in the direction of
-    a claim. `id`: what both sides have in common, and one side's own along the axis of the pair.
-    The verdict is the study's; if the pair was not compared, `reason` says why. `certificate` sums
-    up what was proven about both sides, "" if they may not be compared."""
+    """A ratio of a study's pairs.csv, traps.csv, parts.csv, elementwise.csv or transferred.csv, in
+    the direction of a claim. `id`: what both sides have in common, and one side's own along the
+    axis of the pair. The verdict is the study's; if the pair was not compared, `reason` says why.
+    `certificate` sums up what was proven about both sides, "" if they may not be compared."""
 
     study: str
     machine: str
@@ -202,6 +203,8 @@ def study(name: str, tables: Mapping[str, Sequence[dict[str, str]]]) -> StudyTab
         ratios += tuple(pitfall(name, row) for row in traps)
         ratios += tuple(one for row in tables.get("parts", ()) for one in of_parts(name, row))
         ratios += tuple(of_positions(name, row) for row in alone)
+        moved = tables.get(NAME, ())
+        ratios += tuple(ratio(name, {**row, row["axis"]: row["one"]}) for row in moved)
         ratios = tuple(one for one in ratios if axis in (one.pair.axis, ""))
         measured = {row["device"] for row in tables["contenders"] if int(row["batches"] or 0)}
         missing = {row["device"]: row["reason"] for row in reversed(tables["missing"])}
@@ -227,18 +230,10 @@ def study(name: str, tables: Mapping[str, Sequence[dict[str, str]]]) -> StudyTab
     except (ValueError, TypeError, ArithmeticError) as error:
         raise RecordError(f"damaged tables ({shown(error)}); write the report again") from None
     return StudyTables(
-        name,
-        ratios,
-        frozenset({HOST.name, *measured}),
+        name, ratios, frozenset({HOST.name, *measured}),
         {device: reason for device, reason in missing.items() if device not in measured},
-        times,
-        aliases,
-        modes,
-        ends,
-        memory,
-        starts,
-        gradients,
-    )
+        times, aliases, modes, ends, memory, starts, gradients,
+    )  # fmt: skip
 
 
 def check(ratios: Sequence[MeasuredRatio], table: Sequence[dict[str, str]]) -> None:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analysis.data.results import USUAL, BenchmarkId, Machine
+from analysis.findings.speed.transferred import OPERANDS
 from analysis.format import count, title
 from analysis.literature.dots import legend
 from analysis.literature.studies import table
@@ -26,7 +27,6 @@ from frameworks.workloads.workload import FLOAT32
 STUDY = "transfer"
 PUT, COPY, FILL = "put", "copy", "fill"
 DIRECTIONS = {PUT: "brought to the device", COPY: "copied there", FILL: "filled there"}
-OPERANDS = 2  # vectors that are put before each operation
 BYTES_A_NUMBER = FLOAT32
 DRAWS, SEED = 2000, 2016
 LEVELS = (0.025, 0.975)

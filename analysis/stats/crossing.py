@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.stats.inference import holm, students
 
@@ -60,3 +61,15 @@ def crossing(
     at = float(zeros[len(zeros) // 2])
     reach = (float(accepted.min()), float(accepted.max())) if accepted.size else (at, at)
     return Crossing(1, *ends, math.exp(at), math.exp(reach[0]), math.exp(reach[1]))
+
+
+def zeros(
+    sizes: Sequence[float], logs: Sequence[Sequence[float]], at: float
+) -> NDArray[np.float64]:
+    """The logarithm of each replicate's own crossing, if the mean of `logs` crosses 1 `at` a size:
+    by the slope of the mean there (delta method), so that its mean is the logarithm of `at`."""
+    values, places = np.asarray(logs, dtype=float), np.log(np.asarray(sizes, dtype=float))
+    right = int(np.clip(np.searchsorted(places, math.log(at)), 1, len(places) - 1))
+    rise = np.diff(values.mean(axis=0))[right - 1] / np.diff(places)[right - 1]
+    there = np.array([np.interp(math.log(at), places, own) for own in values])
+    return np.asarray(math.log(at) - there / rise)

@@ -76,6 +76,9 @@ class Recipe:
     batch_sd: float = 0.03
     ms: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
     second_thread: Mapping[str, float] = field(default_factory=lambda: SECOND_THREAD)
+    # Times of a step on a GPU over those on the processor; without any, there is no GPU.
+    on_gpu: Mapping[str, float] = field(default_factory=dict)
+    to_gpu_ms: float = 0.0  # of a mini-batch
     sweeps: Mapping[str, Any] = field(default_factory=dict)  # as configured; `workloads` has all
     absent: Mapping[tuple[str, int, str], str] = field(default_factory=dict)
     refused: tuple[str, ...] = ()  # contender names
@@ -95,10 +98,16 @@ class Recipe:
     system_info: Mapping[str, Any] = field(default_factory=lambda: ENVIRONMENT)
 
     @property
+    def devices(self) -> tuple[str, ...]:
+        return (self.device, "gpu") if self.on_gpu else (self.device,)
+
+    @property
     def contenders(self) -> list[r.Contender]:
         return [
-            r.Contender(framework=f, variant=v, device=self.device, threads=t)
-            for f, v, t in itertools.product(self.frameworks, self.variants, self.threads)
+            r.Contender(framework=f, variant=v, device=d, threads=t)
+            for f, v, d, t in itertools.product(
+                self.frameworks, self.variants, self.devices, self.threads
+            )
         ] + [
             r.Contender(framework=f, variant=v, device=self.device, threads=t)
             for (f, v), t in itertools.product([*self.opted, *self.pitfalls], self.threads)
@@ -138,4 +147,5 @@ class Recipe:
         label, times, _ = self.pitfall(contender)
         key = (workload, contender.framework, "default" if label else contender.variant)
         ms = {**MS, **self.ms}.get(key, 30.0) * times * slower
+        ms *= self.on_gpu[workload] if self.on_gpu and contender.device == "gpu" else 1.0
         return ms / (self.second_thread[workload] if contender.threads > 1 else 1.0)

@@ -83,6 +83,7 @@ def make_contest(
         ms[0] *= 40 if contender.framework == "tensorflow" else 6
         step = (ms * 1e6).astype(np.int64)
         transfer = (random.gamma(4, 6, count) * 1e3).astype(np.int64) + 1
+        transfer += int(1e6 * recipe.to_gpu_ms) if contender.device == "gpu" else 0
         data = (random.gamma(6, 40 if workload == "mlp" else 12, count) * 1e3).astype(np.int64)
         index = np.arange(count)
         frames.append(
@@ -158,7 +159,7 @@ def float64_turns(recipe: Recipe) -> r.Float64Turns:
 
 
 def make_missing(recipe: Recipe) -> list[MissingRow]:
-    if recipe.device == "gpu":
+    if "gpu" in recipe.devices:
         return []
     return [
         MissingRow(framework=f, variant=v, device="gpu", threads=t, reason=NO_GPU)

@@ -6,7 +6,7 @@ have certificates; studies.py says what counts for a pitfall.
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
@@ -14,8 +14,15 @@ from typing import Literal
 from analysis.data.results import grouped
 from analysis.format import listing
 from analysis.literature.judging.arithmetic import CALCULATIONS, MEASURED
-from analysis.literature.judging.devices import both_devices, epochs
-from analysis.literature.judging.double_ratios import double_ratios
+from analysis.literature.judging.devices import (
+    STEPS_ALONE,
+    STEPS_MOVED,
+    both_devices,
+    epochs,
+    selected,
+    sides,
+)
+from analysis.literature.judging.double_ratios import DOUBLING, TWICE, double_ratios
 from analysis.literature.judging.rules import NEGATED, Answer, Rule, answers, most, rule, together
 from analysis.literature.studies import (
     GRADIENTS,
@@ -47,6 +54,8 @@ DECIDED: dict[bool | None, ClaimVerdict] = {
 # loss.
 BACKWARD, UPDATE = Pair(PART, GRADIENTS, LOSS), Pair(PART, STEP, GRADIENTS)
 ASKED: Mapping[str, Sequence[tuple[Pair, Rule]]] = {
+    "C01": ((STEPS_ALONE, Rule("all rows", 1.0)), (STEPS_MOVED, Rule("all rows", 1.0))),
+    "C14": ((TWICE, Rule("all rows", 1.5)), (DOUBLING, Rule("all rows", 1.0))),
     "C54": ((UPDATE, Rule("all rows", 1 / 0.9)), (BACKWARD, Rule("all rows", 1 / 0.5))),
     "C55": ((BACKWARD, Rule("all rows", 5.0)),),
     "C59": ((WORKERS, Rule("all rows", 1.03)),),
@@ -54,7 +63,11 @@ ASKED: Mapping[str, Sequence[tuple[Pair, Rule]]] = {
 FROM_STUDIES = {**MEASURED, "both devices": both_devices}
 UNPLANNED = "none planned"  # instead of a study
 # The parts of these claims that no table decides.
-OPEN = {"C55": "(a) and (c) were not measured", "C59": "two GPUs were not measured"}
+OPEN = {
+    "C16": "pinned memory was not measured",
+    "C55": "(a) and (c) were not measured",
+    "C59": "two GPUs were not measured",
+}
 
 
 @dataclass(frozen=True)
@@ -64,7 +77,9 @@ class Claim:
 
     `study`, `hardware`: what has to be measured, and on what. `calculation`: the name of the
     calculation that decides it instead, some from the times of studies. `pair` and the last five:
-    the ratios that the rule is about (`MeasuredRatio`); an empty tuple means any.
+    the ratios that the rule is about (`MeasuredRatio`); an empty tuple means any. One of
+    `workloads` may be two names for the same, like `copy|copy-size-16777216`. `threads` may also be
+    words (devices.py).
     """
 
     id: str
@@ -92,11 +107,11 @@ class Claim:
         return self.study != UNPLANNED
 
     def about(self, row: MeasuredRatio) -> bool:
+        workloads = [name for own in self.workloads for name in own.split("|")]
         named = (
-            (self.workloads, row.id.workload),
+            (workloads, row.id.workload),
             (self.variants, row.id.variant),
             (self.devices, row.id.device),
-            (self.threads, str(row.id.threads)),
             (self.frameworks, row.id.framework),
         )
         return all(not asked or value in asked for asked, value in named)
@@ -106,7 +121,11 @@ class Claim:
         each framework."""
         there = {(row.id.workload, row.id.variant) for row in found}
         variants = self.variants or tuple({row.id.variant for row in found})
-        every = all((w, v) in there for w in self.workloads for v in variants)
+        every = all(
+            any((name, variant) in there for name in own.split("|"))
+            for own in self.workloads
+            for variant in variants
+        )
         return bool(found) and every and {*self.frameworks} <= {row.id.framework for row in found}
 
 
@@ -162,8 +181,7 @@ def judge(studies: Sequence[StudyTables]) -> list[Judgement]:
             (one.id, own, row)
             for one in claims()
             for pair, own in tests(one)
-            for row in study.of(pair)
-            if one.about(row)
+            for row in selected(one.threads, [*filter(one.about, study.of(pair))], study)
         ]
         said = answers([(own, row) for _, own, row in asked])
         for (name, _, _), answer in zip(asked, said, strict=True):
@@ -184,13 +202,13 @@ def judgement(one: Claim, found: Sequence[Answer], studies: Sequence[StudyTables
     if one.calculation and (decided := FROM_STUDIES[one.calculation](studies, one.study)):
         return Judgement(one, DECIDED[decided.holds], decided.says)
     if found:
-        complete = one.complete([answer.row for answer in found])
+        complete = one.complete([answer.row for answer in found]) and not absent(one, found)
         own, said = found[0].rule, [answer.holds for answer in found]
         if own.median:
             by_framework = frameworks(found)
             said = [most([row.holds for row in rows]) for rows in by_framework.values()]
         answer = together(own.quantifier, said, complete)
-        open_ = lacking(one.id, one.workloads, [row.row for row in found])
+        open_ = lacking(one, found)
         if answer is False or (answer and not open_):
             return Judgement(one, DECIDED[answer], by_variant(found), deciding(found, answer))
         if complete or open_:
@@ -223,14 +241,19 @@ def by_variant(found: Sequence[Answer]) -> str:
     return "; ".join(f"{variant} alone: {verdict}" for variant, verdict in own.items()) * differ
 
 
-def lacking(claim: str, workloads: Collection[str], found: Sequence[MeasuredRatio]) -> list[str]:
-    """What was not measured of a claim in `ASKED`; nothing of any other."""
-    if claim not in ASKED:
-        return []
-    there = {row.id.workload for row in found}
-    absent = [workload(name) for name in workloads if name not in there]
-    parts = [f"not measured: {listing(absent)}"] if absent else []
-    return [*parts, OPEN[claim]] if claim in OPEN else parts
+def lacking(one: Claim, found: Sequence[Answer]) -> list[str]:
+    """What was not measured: workloads and ratios of a claim in `ASKED`, and what is in `OPEN`."""
+    there = {answer.row.id.workload for answer in found}
+    names = [workload(name) for name in one.workloads if name not in there and one.id in ASKED]
+    names += [" over ".join(sides(pair)) for pair in absent(one, found)]
+    parts = [f"not measured: {listing(names)}"] if names else []
+    return [*parts, OPEN[one.id]] if one.id in OPEN else parts
+
+
+def absent(one: Claim, found: Sequence[Answer]) -> list[Pair]:
+    """The pairs that a claim is about and that have no row."""
+    there = {answer.row.pair for answer in found}
+    return [pair for pair, _ in tests(one) if pair not in there]
 
 
 def frameworks(found: Sequence[Answer]) -> dict[str, list[Answer]]:

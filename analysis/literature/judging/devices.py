@@ -1,21 +1,76 @@
-"""Claims that compare a processor with a GPU: an epoch from the start of a process, and whether
-both compute the same."""
+"""Claims that compare a processor with a GPU: which rows they are about, an epoch from the start
+of a process, and whether both compute the same."""
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from analysis.data.results import BenchmarkId
-from analysis.format import listing, scientific, title
+from analysis.data.results import USUAL, BenchmarkId
+from analysis.findings.speed.transferred import CROSSOVER, MOVED, RESIDENT, VECTOR
+from analysis.format import device, listing, scientific, title
 from analysis.literature.judging.arithmetic import AGREES, ALIKE, Calculation, distance
-from analysis.literature.judging.double_ratios import around, quantile
+from analysis.literature.judging.double_ratios import DOUBLING, SPREAD, around, quantile
 from analysis.literature.studies import MeasuredRatio, Pair, StudyTables
 from analysis.report.prose import workload
 from frameworks.device import GPU, HOST
 
 DEVICES = Pair("device", GPU.name, HOST.name)
 EPOCH = Pair("epoch", HOST.name, GPU.name)
+STEPS_ALONE, STEPS_MOVED = (Pair(axis, GPU.name, HOST.name) for axis in (RESIDENT, MOVED))
+# What a side of a ratio is, by axis.
+WORDS = {
+    DEVICES.axis: "",
+    EPOCH.axis: "an epoch on ",
+    RESIDENT: "a step on ",
+    MOVED: "transfer and step on ",
+    DOUBLING.axis: "twice the batch on ",
+    SPREAD.axis: "the slowest over the fastest on ",
+    CROSSOVER: "crossover ",
+    VECTOR: "a vector ",
+}
+# Instead of numbers of threads: the most of the study; those of the processor's fastest contender;
+# these, if it has run with several numbers of threads.
+ALL, FASTEST, BEST = "all", "fastest", "best"
 STEPS = {"mnist-cnn": 937}  # full mini-batches of an epoch of MNIST
+
+
+def sides(pair: Pair) -> tuple[str, str]:
+    """`a step on GPU`, `a step on CPU`"""
+    words = WORDS.get(pair.axis, "")
+    one, over = (f"{words}{device(own).replace('-', ' ')}" for own in pair[1:])
+    return one, over
+
+
+def selected(
+    threads: Sequence[str], rows: Sequence[MeasuredRatio], study: StudyTables
+) -> list[MeasuredRatio]:
+    """The rows with the numbers of threads that a claim asks for; all, if it asks for none."""
+    if threads == (ALL,):
+        most = max((row.id.threads for row in study.ratios), default=0)
+        return [row for row in rows if row.id.threads == most]
+    if threads in ((FASTEST,), (BEST,)):
+        several = threads == (BEST,)
+        return [row for row in rows if against_the_fastest(study, row, several)]
+    return [row for row in rows if not threads or str(row.id.threads) in threads]
+
+
+def against_the_fastest(study: StudyTables, row: MeasuredRatio, several: bool) -> bool:
+    """Whether the row's processor side is the fastest contender of its framework there. Nobody
+    knows that if only the GPU was measured in one of the usual variants, or if the processor was
+    to run with `several` numbers of threads and did not."""
+    own = [
+        time
+        for time in study.times
+        if (time.id.workload, time.id.framework) == (row.id.workload, row.id.framework)
+        and time.id.variant in USUAL
+    ]
+    host = [time for time in own if time.id.device == HOST.name]
+    if {time.id.variant for time in own} != {time.id.variant for time in host}:
+        return False
+    if several and len({time.id.threads for time in host}) < 2:
+        return False
+    fastest = min(host, key=lambda time: time.median, default=None)
+    return fastest is not None and fastest.id == row.id._replace(device=HOST.name)
 
 
 def epochs(study: StudyTables) -> Iterator[MeasuredRatio]:

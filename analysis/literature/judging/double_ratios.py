@@ -1,5 +1,5 @@
-"""Ratios of ratios: which framework gains more from a second thread, and whose ratio is smaller on
-one network than in the median of the others.
+"""Ratios of ratios: which framework gains more from a second thread, whose ratio is smaller on one
+network than in the median of the others, and what is smaller on a GPU than on a processor.
 
 Both ratios are of one study. Their errors are taken as independent, which makes intervals too wide
 if both have the same noise. Student's test has the degrees of freedom of one of the two.
@@ -15,16 +15,24 @@ from analysis.literature.studies import CONFIDENCE, MeasuredRatio, Pair
 from analysis.literature.table7 import networks
 from analysis.stats.inference import Estimate, Verdict
 from analysis.stats.tails import t_exceeded
+from frameworks.device import GPU, HOST
 
 SECOND = Pair("threads", "2", "1")
 GAIN = "gain"  # the axis of one framework's gain from threads over another's
 # A framework's ratio to another on one network, over the median of those on the other networks.
 ELSEWHERE = "elsewhere"
+# The slowest framework's time over the fastest's.
+SPREAD, EVERY = Pair("spread", GPU.name, HOST.name), "every framework"
+# The time of twice the batch over that of the batch; on the processor with one thread.
+TWICE = Pair("workload", "cnn-batch-16", "cnn-batch-8")
+DOUBLING = Pair("doubling", GPU.name, HOST.name)
 
 
 def double_ratios(ratios: Sequence[MeasuredRatio]) -> Iterator[MeasuredRatio]:
     yield from gains(ratios)
     yield from on_other_networks(ratios)
+    yield from spreads(ratios)
+    yield from doublings(ratios)
 
 
 def gains(ratios: Iterable[MeasuredRatio]) -> Iterator[MeasuredRatio]:
@@ -51,6 +59,37 @@ def on_other_networks(ratios: Iterable[MeasuredRatio]) -> Iterator[MeasuredRatio
             axis = f"{row.pair.one} over {row.pair.over}"
             about = f"the median of {len(others)} other networks"
             yield over(row, middle(others), Pair(axis, row.id.workload, ELSEWHERE), about)
+
+
+def spreads(ratios: Iterable[MeasuredRatio]) -> Iterator[MeasuredRatio]:
+    """The spread of frameworks on a GPU over that on the processor, if both have the same ones. The
+    pair with the largest ratio stands for a spread; there is none if any pair is unusable."""
+    alike = grouped(
+        ((row.machine, row.id.workload, row.id.variant, row.id.threads), row)
+        for row in ratios
+        if row.pair.axis == "framework"
+    )
+    for rows in alike.values():
+        gpu, host = ([row for row in rows if row.id.device == own] for own in SPREAD[1:])
+        if gpu and {row.pair for row in gpu} == {row.pair for row in host}:
+            one = over(widest(gpu), widest(host), SPREAD, gpu[0].id.workload)
+            yield replace(one, id=one.id._replace(framework=EVERY))
+
+
+def widest(rows: Sequence[MeasuredRatio]) -> MeasuredRatio:
+    """The pair that is farthest apart, its slower side first, or one that is unusable."""
+    if unusable := [row for row in rows if not row.usable]:
+        return unusable[0]
+    return max((own for row in rows for own in (row, row.inverse)), key=lambda own: own.known.ratio)
+
+
+def doublings(ratios: Iterable[MeasuredRatio]) -> Iterator[MeasuredRatio]:
+    """What twice the batch takes on a GPU, over what it takes on one thread of the processor."""
+    own = [row for row in oriented(ratios, TWICE.axis) if row.pair == TWICE]
+    for row, other in product(own, own):
+        host = row.id._replace(device=HOST.name, threads=1)
+        if row.id.device == GPU.name and (other.id, other.machine) == (host, row.machine):
+            yield over(row, other, DOUBLING, row.id.workload)
 
 
 def middle(rows: Sequence[MeasuredRatio]) -> MeasuredRatio:
