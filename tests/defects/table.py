@@ -19,6 +19,8 @@ TITLES = {
     "data": "Data",
     "weights": "Weights",
     "network": "Layers",
+    "residual": "Residual blocks and batch normalisation",
+    "sequences": "Embeddings and LSTMs",
     "loss": "Loss",
     "state": "State and declarations",
     "precision": "Precision",

@@ -6,10 +6,12 @@ STEPS = 52  # one defect shows after the fiftieth only
 
 IMAGES = {"kind": "normal", "samples": 6 * STEPS, "shape": [15, 14, 2], "classes": 4}
 VECTORS = {"kind": "normal", "samples": 6 * STEPS, "shape": [8]}
+PLAIN = {"kernel": 3, "padding": 1, "bias": False}
 SAME = {"filters": 3, "kernel": 3, "padding": "same"}
 
-# Between them: every kind of layer with weights, a square kernel, an image that is not
-# square, padding that is not the same on both sides, and the optimisers with state.
+# Between them: every kind of layer with weights, a shortcut without parameters, a square kernel,
+# an image that is not square, padding that is not the same on both sides, words that occur more
+# than once in a mini-batch, and the optimisers with state.
 WORKLOADS: dict[str, dict[str, Any]] = {
     "perceptron": {
         "dataset": VECTORS,
@@ -42,6 +44,30 @@ WORKLOADS: dict[str, dict[str, Any]] = {
         "batch": 6,
         "layers": [{"dense": 8}, "batch_norm", "relu", {"dense": 3}],
         "loss": "mean_squared_error",
+        "optimiser": "sgd",
+    },
+    "residual": {
+        "dataset": {"kind": "normal", "samples": 6 * STEPS, "shape": [8, 10, 3], "classes": 4},
+        "batch": 6,
+        "layers": [
+            {"conv2d": {**PLAIN, "filters": 2}}, "batch_norm", "relu",
+            {"residual": {
+                "body": [
+                    {"conv2d": {**PLAIN, "filters": 4, "stride": 2}}, "batch_norm", "relu",
+                    {"conv2d": {**PLAIN, "filters": 4}}, "batch_norm",
+                ],
+                "shortcut": [{"subsample": {"stride": 2, "channels": 4}}],
+            }},
+            "relu", "global_average_pool", {"dense": 4},
+        ],
+        "loss": "sparse_cross_entropy",
+        "optimiser": "sgd",
+    },
+    "words": {
+        "dataset": {"kind": "tokens", "samples": 6 * STEPS, "shape": [5], "classes": 7},
+        "batch": 6,
+        "layers": [{"embedding": {"words": 7, "features": 4}}, {"lstm": 5}, {"dense": 7}],
+        "loss": "sparse_cross_entropy",
         "optimiser": "sgd",
     },
 }  # fmt: skip

@@ -136,7 +136,8 @@ def later_steps(seen: list[Moment], right: list[Moment], known: str) -> Iterator
     if losses[:1] == [n] and distance(seen[n].loss, right[n].loss) > ALIKE:
         yield (
             f"step {n} starts from the right weights and has another loss "
-            f"({ratio(seen[n].loss, right[n].loss)}); look at the mini-batch that it trains on"
+            f"({ratio(seen[n].loss, right[n].loss)}); look at the mini-batch that it trains on, "
+            "and at state that a layer keeps"
         )
     yield (
         f"the first {known} is right and the update is not, first {when(n)}, where of the change "

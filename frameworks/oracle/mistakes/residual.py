@@ -1,11 +1,11 @@
-"""Batch normalisation that computes something else."""
+"""Residual blocks and batch normalisation that compute something else."""
 
 from dataclasses import replace
 
 import numpy as np
 
 from frameworks.oracle.mistakes.mistake import mistake
-from frameworks.oracle.mistakes.network import relayered
+from frameworks.oracle.mistakes.network import operations, relayered
 from frameworks.oracle.network import (
     OPERATIONS,
     RUNNING,
@@ -15,12 +15,72 @@ from frameworks.oracle.network import (
     batch_norm,
     moved,
     running,
+    subsample,
 )
-from frameworks.oracle.trainer import OracleTrainer
-from frameworks.workloads.layers import Layer
-from frameworks.workloads.residual import BatchNorm
+from frameworks.oracle.trainer import Backward, OracleTrainer
+from frameworks.workloads import Stage, Weights
+from frameworks.workloads.layers import Chain, Layer, ReLU
+from frameworks.workloads.residual import BatchNorm, Residual, Subsample
 
 NORMALISING = "Normalise by the mini-batch's mean and biased variance, of all axes but the last."
+ADDITION = "Add body and shortcut first, and then apply the ReLU to their sum."
+SHORTCUT = "Begin with the first pixel, and put all channels of zeros behind the input's."
+
+
+def relu_first(layers: Chain) -> Chain:
+    """Each ReLU behind a residual block becomes the end of its body."""
+    found: list[Layer] = []
+    for layer in layers:
+        before = found[-1] if found else None
+        if isinstance(layer, ReLU) and isinstance(before, Residual):
+            found[-1] = replace(before, body=(*before.body, layer))
+        else:
+            found.append(layer)
+    return tuple(found)
+
+
+mistake(
+    "residual-relu-before-addition",
+    "applies the ReLU before the addition of its residual blocks",
+    ADDITION,
+)(lambda workload: replace(workload, layers=relu_first(workload.layers)))
+
+
+@mistake("residual-without-shortcut", "leaves the shortcuts out", ADDITION)
+class WithoutShortcut(OracleTrainer):
+    def added(self, stage: Stage, x: Array, name: str) -> tuple[Array, Backward]:
+        (y, back), (_, beside) = (self.chain(path, x, name) for path in stage.paths)
+
+        def body_alone(s: Array) -> tuple[Array, Weights]:
+            (slope, gradients), (_, unused) = back(s), beside(np.zeros_like(s))
+            return slope, gradients | unused
+
+        return y, body_alone
+
+
+def half_in_front(layer: Subsample, x: Array) -> tuple[Array, Back]:
+    y, back = subsample(layer, x)
+    half = (layer.channels - x.shape[-1]) // 2
+    return np.roll(y, half, axis=-1), lambda s: back(np.roll(s, -half, axis=-1))
+
+
+def from_second(layer: Subsample, x: Array) -> tuple[Array, Back]:
+    y, back = subsample(layer, np.roll(x, (-1, -1), axis=(1, 2)))
+    return y, lambda s: (np.roll(back(s)[0], (1, 1), axis=(1, 2)),)
+
+
+operations(
+    "shortcut-zeros-on-both-sides",
+    "puts half of a shortcut's zeros in front of its channels",
+    SHORTCUT,
+    {"subsample": half_in_front},
+)
+operations(
+    "shortcut-from-the-second-pixel",
+    "takes a shortcut's pixels from the second one on",
+    SHORTCUT,
+    {"subsample": from_second},
+)
 
 
 def halved(x: Array) -> tuple[Array, Array]:

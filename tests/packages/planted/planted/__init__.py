@@ -7,7 +7,7 @@ from frameworks import tensorflow
 from frameworks.contract import Framework, Variant
 from planted import in_tensorflow  # noqa: F401
 from planted.execution import as_timed, behaviour, precision  # noqa: F401
-from planted.forward import data, loss, network, weights  # noqa: F401
+from planted.forward import data, loss, network, residual, sequences, weights  # noqa: F401
 from planted.registry import DEFECTS
 from planted.updating import optimiser, state, updates  # noqa: F401
 

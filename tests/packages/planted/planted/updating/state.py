@@ -1,6 +1,7 @@
 """State that is not reset or not separate, and declarations that do not hold."""
 
 from planted.forward.loss import losing
+from planted.forward.residual import biased
 from planted.registry import defect, shows
 from planted.updating.optimiser import epsilon_before_correction, group, nesterov
 from planted.updating.updates import every
@@ -140,23 +141,4 @@ def penalty_beside_declaration(trainer):
 )  # fmt: skip
 def beside_declared_state(trainer):
     """Declares Keras' biased running variance, which it has, and inflates it from step 21 on"""
-    import torch
-
-    def plant(module):
-        normalise, done = module.forward, [0]
-
-        def forward(inputs):
-            before = module.running_var.clone()
-            outputs = normalise(inputs)
-            done[0] += 1
-            kept = (1 - module.momentum) * before
-            count = inputs.numel() // module.num_features
-            biased = (module.running_var - kept) * ((count - 1) / count)
-            module.running_var.data.copy_((kept + biased) * (1.02 if done[0] > 20 else 1))
-            return outputs
-
-        module.forward = forward
-
-    for module in trainer._network.modules():
-        if isinstance(module, torch.nn.BatchNorm1d | torch.nn.BatchNorm2d):
-            plant(module)
+    biased(trainer, lambda step: 1.02 if step > 20 else 1)
