@@ -23,17 +23,17 @@ study: environment
 smoke: environment
 	@SAMESTEP_AGAIN="make smoke" $(RUN) --configfile config/smoke.yaml
 
-# First two side by side, then alone those that watch this machine's clock and cores. The marks
-# are explained in pyproject.toml.
-PARALLEL := python -m pytest -n 2 --dist worksteal
+# First side by side, then alone those that watch this machine's clock and cores. The marks are
+# explained in pyproject.toml. Of all tests, some wait, so a third process has something to do.
+PARALLEL := python -m pytest --dist worksteal
 ALONE := python -m pytest tests/workflows
 
 test: environment
-	$(PARALLEL) -m "not quiet and not all"
+	$(PARALLEL) -n 2 -m "not quiet and not all"
 	$(ALONE) -m "quiet and not all"
 
 test-all: environment
-	$(PARALLEL) -m "not quiet and not brief"
+	$(PARALLEL) -n 3 -m "not quiet and not brief"
 	$(ALONE) -m "quiet"
 
 check: environment

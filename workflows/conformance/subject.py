@@ -17,11 +17,11 @@ from frameworks.workloads.optimisers import OPTIMISERS
 from frameworks.workloads.workload import LOSSES
 from workflows.conformance.networks import BASES, CONVOLUTION, IMAGE, Basis
 from workflows.conformance.worker import Requests
+from workflows.records.limits import TIMEOUT_S
 from workflows.records.schema import Contender
 from workflows.worker.border import explain, where
 from workflows.worker.process import WorkerDied, WorkerProcess
 
-TIMEOUT_S = 120
 KEY = tuple[str, int]  # device and threads
 
 
@@ -71,7 +71,7 @@ class Subject:
         workloads: the workloads to certify, in the form of a study's configuration; by
             default the small ones of the catalogue.
         quick: whether certificates take few steps.
-        timeout_s: how long an answer may take.
+        timeout_s: how long an answer may take; by default as long as in a study.
         say: is called with what is being tried.
         isolated: whether the adapter runs in processes of its own. In this process the rules are
             quicker and a debugger can stop in the adapter, but an adapter that hangs or ends its

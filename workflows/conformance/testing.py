@@ -23,7 +23,8 @@ from frameworks.device import HOST
 from frameworks.registry import framework
 from workflows.conformance.engine import Examined
 from workflows.conformance.rules import RULES
-from workflows.conformance.subject import TIMEOUT_S, Subject
+from workflows.conformance.subject import Subject
+from workflows.records.limits import TIMEOUT_S
 
 
 class Conformance:
