@@ -93,9 +93,17 @@ def test_pageable_memory_alone_does_not_show_that_bringing_is_slow() -> None:
     )
 
 
+def test_a_network_of_two_layers_is_set_beside_one_thread() -> None:
+    short = [on_gpu(0.5, f"two-layer-{batch}") for batch in (1, 128)]
+    assert found("C07", *short).verdict == "does not hold here"
+    assert found("C07", short[0]).verdict == LACKS
+    assert found("C07", on_gpu(0.2, "two-layer-128")).verdict == "holds here"
+    assert found("C07", on_gpu(0.2, "two-layer-128", threads=2)).verdict == LACKS
+
+
 SWEPT = [
-    *(f"mlp-width-{2**size}" for size in range(4, 12)),
-    *(f"cnn-filters-{2**size}" for size in range(6)),
+    *(f"mlp-width-{2**size}" for size in range(4, 13)),
+    *(f"cnn-filters-{2**size}" for size in range(7)),
 ]
 
 
