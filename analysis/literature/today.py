@@ -136,11 +136,11 @@ def defined(studies: Sequence[StudyTables]) -> list[Defined]:
         whole = work[network].flops(cells[0].one.batch)
         trained = work[own["layers"]]
         flops = trained.flops(int(own["samples"]))
+        middle, least, most = (f(published) if published else None for f in (median, min, max))
         for row in certified(studies, pair):
             found.append(
                 Defined(network, tool, own["grade"], row.id.framework, trained.parameters,
-                        round(flops / 1e9, 3), flops / whole, *row.known,
-                        *(f(published) if published else None for f in (median, min, max)),
+                        round(flops / 1e9, 3), flops / whole, *row.known, middle, least, most,
                         reaches(row.known, published))
             )  # fmt: skip
     return found

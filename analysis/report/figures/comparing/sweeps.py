@@ -31,17 +31,18 @@ def sweep_ratios(findings: Findings, theme: Theme, name: str) -> Figure | None:
                 axes.axhline(1, color=INK, linewidth=1.1)
                 for line in shown.get((kind, sweep), []):
                     curve(axes, line, theme)
-                axes.set_title(f"{fitting(sweep)}\n{kind}")
             logarithmic(axes_row[0], "y")
             for axes in axes_row:
                 bare(axes)
-            axes_row[0].set_ylabel("ratio of times")
-        for axes, sweep in zip(grid[-1], sweeps, strict=True):
+            axes_row[0].set_ylabel(f"time, {kind}")
+        labels = 5 if len(sweeps) < 4 else 3
+        for axes, top, sweep in zip(grid[-1], grid[0], sweeps, strict=True):
+            top.set_title(fitting(sweep))
             own = next(line.sweep for (_, found), rows in shown.items() for line in rows
                        if found == sweep)  # fmt: skip
             axes.set_xscale("log")
             axes.set_xlabel(own.parameter)
-            axes.xaxis.set_major_locator(FixedLocator(own.sizes[:: -(-len(own.sizes) // 5)]))
+            axes.xaxis.set_major_locator(FixedLocator(own.sizes[:: -(-len(own.sizes) // labels)]))
             axes.xaxis.set_minor_locator(NullLocator())
             axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
             axes.xaxis.set_minor_formatter(NullFormatter())
