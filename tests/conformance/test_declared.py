@@ -7,6 +7,7 @@ import pytest
 from frameworks.contract import Deviation
 from frameworks.oracle import OracleTrainer
 from frameworks.oracle.mistakes import CATALOGUE
+from workflows.certify import judge
 from workflows.conformance.networks import Basis
 from workflows.conformance.rules import certificates
 from workflows.conformance.rules.truths import with_mistakes
@@ -43,3 +44,16 @@ def test_a_certificate_with_a_refused_optimiser_does_not_hold(examine, monkeypat
     found = certificates.certificate(examine("flawed-weights", workloads=SMALL).subject)
     assert found.status == "broken"
     assert found.seen == "mlp: refused: adam refused: loss differs by 1.0e-01"
+
+
+@pytest.mark.parametrize(("component", "status"), [("adam", "holds"), ("rmsprop", "broken")])
+def test_without_the_reference_the_deviations_of_its_own_optimiser_count(
+    examine, monkeypatch, component, status
+):
+    """Its Adam has another epsilon."""
+    deviation = Deviation(f"optimiser.{component}", "another", mistake="epsilon-1e-07")
+    described = SimpleNamespace(variants={"default": SimpleNamespace(deviations=[deviation])})
+    monkeypatch.setattr(certificates, "versions", lambda _: {})
+    monkeypatch.setattr(judge, "framework", lambda _: described)
+    found = certificates.certificate(examine("flawed-vocabulary", workloads=SMALL).subject)
+    assert found.status == status, found.seen
