@@ -1,6 +1,6 @@
 """Another precision than was asked for, sometimes in float32 only, which float64 does not show."""
 
-from planted.registry import defect, shows
+from planted.registry import defect, replaced, shows
 
 
 def rounding_products(trainer, rounded, dtype):
@@ -8,7 +8,7 @@ def rounding_products(trainer, rounded, dtype):
     import torch
     from torch.nn import functional
 
-    def plant(module):
+    def forward_of(module):
         dense = isinstance(module, torch.nn.Linear)
         product = functional.linear if dense else module._conv_forward
 
@@ -18,11 +18,10 @@ def rounding_products(trainer, rounded, dtype):
                 inputs, weight = rounded(inputs), rounded(weight)
             return product(inputs, weight, module.bias)
 
-        module.forward = forward
+        return forward
 
-    for module in trainer._network.modules():
-        if isinstance(module, torch.nn.Linear | torch.nn.Conv2d):
-            plant(module)
+    kinds = torch.nn.Linear | torch.nn.Conv2d
+    replaced((one for one in trainer._network.modules() if isinstance(one, kinds)), forward_of)
 
 
 def tf32(values):

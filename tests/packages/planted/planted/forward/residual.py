@@ -1,6 +1,6 @@
 """Residual blocks and batch normalisation that compute something else."""
 
-from planted.registry import defect
+from planted.registry import defect, replaced
 
 
 def blocks(trainer):
@@ -93,7 +93,7 @@ def biased_running_variance(trainer):
 def biased(trainer, times):
     """Running variances are averages of the biased variance, multiplied by `times(step)`."""
 
-    def plant(module):
+    def forward_of(module):
         normalise, done = module.forward, [0]
 
         def forward(inputs):
@@ -106,7 +106,6 @@ def biased(trainer, times):
             module.running_var.data.copy_((kept + average) * times(done[0]))
             return outputs
 
-        module.forward = forward
+        return forward
 
-    for module in normalising(trainer):
-        plant(module)
+    replaced(normalising(trainer), forward_of)

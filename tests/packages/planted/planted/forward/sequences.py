@@ -2,7 +2,7 @@
 
 from planted.forward.loss import losing
 from planted.forward.weights import loaded
-from planted.registry import defect
+from planted.registry import defect, replaced
 
 
 def lstms(trainer):
@@ -57,7 +57,7 @@ def missing_tanh(trainer):
     """The LSTM's output is its output gate times c, not times tanh(c)"""
     import torch
 
-    def plant(module):
+    def forward_of(module):
         own = module.lstm
 
         def forward(sequences):
@@ -71,17 +71,16 @@ def missing_tanh(trainer):
                 outputs.append(h)
             return torch.stack(outputs, 1)
 
-        module.forward = forward
+        return forward
 
-    for module in lstms(trainer):
-        plant(module)
+    replaced(lstms(trainer), forward_of)
 
 
 @defect("words", "loss", "step 2 starts from the right weights .* that a layer keeps")
 def state_carried(trainer):
     """The LSTM starts each mini-batch from the state in which the one before has left it"""
 
-    def plant(module):
+    def forward_of(module):
         left = {}  # by the number of sequences
 
         def forward(sequences):
@@ -89,10 +88,9 @@ def state_carried(trainer):
             left[len(sequences)] = tuple(part.detach() for part in state)
             return outputs
 
-        module.forward = forward
+        return forward
 
-    for module in lstms(trainer):
-        plant(module)
+    replaced(lstms(trainer), forward_of)
 
 
 @defect("words", "gradient", "lstm1.recurrent is off by")
@@ -100,7 +98,7 @@ def gradient_cut(trainer):
     """No gradient passes from a step of a sequence to the step before"""
     import torch
 
-    def plant(module):
+    def forward_of(module):
         def forward(sequences):
             state, outputs = None, []
             for x in sequences.split(1, dim=1):
@@ -109,10 +107,9 @@ def gradient_cut(trainer):
                 outputs.append(output)
             return torch.cat(outputs, 1)
 
-        module.forward = forward
+        return forward
 
-    for module in lstms(trainer):
-        plant(module)
+    replaced(lstms(trainer), forward_of)
 
 
 @defect("words", "loss", "look at the mini-batch, the forward pass and the loss")
