@@ -4,8 +4,8 @@ or with `--report` one whose report is committed.
 
 Comparisons rest on the sum of transfer and step, which is kept to one part in 4,000, with a report
 in 16,000, and to 66 or 16 microseconds in long steps. Processor times of mini-batches are kept to
-one part in 8, with a report to one in 64, memory and page faults to one in 256, and other times to
-131 microseconds, with a report to 4 to 33. Distances of certificates are kept to one digit, with a
+one part in 8, with a report to one in 64, memory and page faults to one in 256, times of turns to
+512 microseconds, with a report to 64, and other times to 131, with a report to 4 to 33. Distances of certificates are kept to one digit, with a
 report to two, float32 losses to six, and sampled weights to seven. Keeping a folder twice changes
 nothing.
 """
@@ -26,7 +26,6 @@ from workflows.records.storage import RecordError
 
 # Zeros in the low bits cost nothing in a compressed column.
 MEMORY_BITS = 8  # and of page faults
-TURN_US = 64
 SHORT = ("peak_mib", "minor_faults", "major_faults")
 OF_TURNS = ("cpu_s", "waited_s", "other_s", "elsewhere_s", "pressure_s", "outside_s")
 WEIGHT = 7  # digits, which is about what float32 has
@@ -35,17 +34,18 @@ LOSS = 6  # digits of float32 losses, whose limit is 1e-3
 
 class Grain(NamedTuple):
     """`idle_ns`: of reading data, and between mini-batches. `transfer_ns`: of transfer, at the
-    expense of the step. `sum_bits`: of both. `cpu_bits`: of processor times. `digits`: of the
-    distances in certificates."""
+    expense of the step. `sum_bits`: of both. `cpu_bits`: of processor times. `turn_us`: of times of
+    turns. `digits`: of the distances in certificates."""
 
     idle_ns: int
     transfer_ns: int
     sum_bits: int
     cpu_bits: int
+    turn_us: int
     digits: int
 
 
-REPEATED, REPORTED = Grain(131_072, 131_072, 12, 3, 1), Grain(32_768, 4096, 14, 6, 2)
+REPEATED, REPORTED = Grain(131_072, 131_072, 12, 3, 512, 1), Grain(32_768, 4096, 14, 6, 64, 2)
 
 
 def thinned(batches: pa.Table, grain: Grain = REPEATED) -> pa.Table:
@@ -123,7 +123,7 @@ def kept(records: MachineRecords, grain: Grain = REPEATED) -> MachineRecords:
             turn["start_ns"] = turn["start_ns"] // grain.idle_ns * grain.idle_ns
             for name in OF_TURNS:
                 if turn[name] is not None:
-                    turn[name] = round(turn[name] * 1e6 / TURN_US) * TURN_US / 1e6
+                    turn[name] = round(turn[name] * 1e6 / grain.turn_us) * grain.turn_us / 1e6
             for name in SHORT:
                 if turn[name] is not None:
                     turn[name] = short(turn[name])
