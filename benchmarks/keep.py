@@ -5,9 +5,9 @@ or with `--report` one whose report is committed.
 Comparisons rest on the sum of transfer and step, which is kept to one part in 4,000, with a report
 in 16,000, and to 66 or 16 microseconds in long steps. Processor times of mini-batches are kept to
 one part in 8, with a report to one in 64, memory and page faults to one in 256, times of turns to
-512 microseconds, with a report to 64, and other times to 131, with a report to 4 to 33. Distances of certificates are kept to one digit, with a
-report to two, float32 losses to six, and sampled weights to seven. Keeping a folder twice changes
-nothing.
+512 microseconds, with a report to 64, and other times to 131, with a report to 4 to 33. Distances
+of certificates are kept to one digit, with a report to two, float32 losses to six, and sampled
+weights to seven. Keeping a folder twice changes nothing.
 """
 
 import argparse

@@ -9,13 +9,8 @@ from analysis.data.processes import COLUMNS, identity
 from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.fairness.certificate_steps import certified
 from analysis.findings.fairness.long_turns import Away
-from analysis.findings.fairness.timed_turns import (
-    float64_turns,
-    led_elsewhere,
-    losses,
-    typical,
-    weights_astray,
-)
+from analysis.findings.fairness.timed_turns import float64_turns, led_elsewhere, losses, typical
+from analysis.findings.fairness.turn_weights import weights_astray
 
 
 @dataclass(frozen=True)

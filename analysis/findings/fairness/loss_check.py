@@ -16,18 +16,20 @@ from analysis.data.processes import COLUMNS, identity
 from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.fairness.long_turns import LONG
 from analysis.findings.fairness.timed_turns import (
-    ASTRAY,
     LATER,
-    changed,
     float64_turns,
     led_elsewhere,
     losses,
-    weights_astray,
-    weights_read,
-    with_limits,
     without_turns,
     wrong_losses,
     wrong_typically,
+)
+from analysis.findings.fairness.turn_weights import (
+    ASTRAY,
+    changed,
+    weights_astray,
+    weights_read,
+    with_limits,
     wrong_weights,
 )
 from analysis.format import count, scientific

@@ -1,16 +1,16 @@
-"""Compares timed float32 turns with the same turns in float64.
+"""Compares the losses of timed float32 turns with the same turns in float64.
 
 Every timed turn starts from the initial weights on the mini-batches of its round, which are the
 same for all contenders. The reference has trained the same turns in float64, without timing, and
-so has every contender that declares a deviation. Earlier records have no such turns.
+so has every contender that declares a deviation. Earlier records have no such turns. Here are the
+losses; the weights after a turn are in `turn_weights`.
 
 A part of a step does not change the weights. Its losses must be the reference's at the initial
-weights, in every step within the tolerance of a first step, and the weights that are read after a
-turn must be the initial ones to the last bit.
+weights, in every step within the tolerance of a first step.
 """
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,17 +19,10 @@ import pandas as pd
 
 from analysis.data.processes import COLUMNS, identity
 from analysis.data.results import BenchmarkId, Machine
-from analysis.findings.fairness.long_turns import (
-    LONG,
-    Away,
-    room_of_weights,
-    widened,
-    with_one_vote_each,
-)
-from analysis.format import percent, scientific
-from frameworks.workloads.distance import errors, far_away, hidden, middle
+from analysis.findings.fairness.long_turns import LONG, widened, with_one_vote_each
+from analysis.format import scientific
 from workflows.records.schema import Float64Turns
-from workflows.records.thresholds import REDUCED_ASTRAY, TINY, UNDECIDED, VANISHED, roomier
+from workflows.records.thresholds import TINY, UNDECIDED, VANISHED
 
 
 class Limit(NamedTuple):
@@ -43,18 +36,6 @@ class Limit(NamedTuple):
 
 LATER = 30  # times the tolerance: losses after a turn's first step, because rounding grows
 ROUNDED = 3  # times what gradients may be off, for the same losses
-# After a turn: the typical error of weights, in moves of the tensor, and the share of numbers that
-# are far off. A tensor may have `ANY` times that error if the median tensor is within the limit:
-# right contenders of the MNIST CNN were up to 1.9e-2 off in one tensor.
-ASTRAY, ANY = (2e-2, 0.25), 3
-# The share far off (`MORE`) in workloads whose float32 gradients may be further off than this,
-# because float32 decides ReLUs differently. In AlexNet-S without padding, 30 % of a right
-# contender's kernel were far off.
-LED_BY_FEW, MORE = 1e-4, 0.4
-# The mean error may be this much of the share that may be far off: it would be as large as the
-# share if these numbers were not updated at all. Right contenders reached 0.066 of 0.15, and 0.18
-# of 0.24 in workloads as above.
-MEAN = 0.6
 # In the median of a turn's first steps, a right contender's loss is off by less than `TIMES` what
 # the median framework's is, or what the median of the others is in the same round. It is off by
 # more in rounds in which float32 decides a ReLU differently (up to three of nine). `LIMITS` has
@@ -84,8 +65,6 @@ class Expected:
 
 
 Turns = Mapping[BenchmarkId, Expected]
-AfterTurn = tuple[BenchmarkId, Expected, dict[str, Away]]  # errors of weights after a turn
-Limited = tuple[BenchmarkId, Expected, dict[str, Away], dict[str, tuple[float, float]]]
 
 
 def float64_turns(machine: Machine) -> Turns:
@@ -284,117 +263,3 @@ def wrong_typically(
                 f"{turns[original(machine, one)].whose}, and {scientific(own.others)} in the "
                 f"framework in the middle (tolerance {own.allowed:.2g})",
             )
-
-
-def with_limits(found: Sequence[AfterTurn], limits: tuple[float, float]) -> Iterator[Limited]:
-    """What `weights_astray` found, with the limits (typical error, share far away) of each tensor
-    that can be compared."""
-    long: dict[str, dict[BenchmarkId, dict[str, Away]]] = {}
-    for one, expected, tensors in found:
-        if expected.turns.steps > LONG:  # of several replicates, the worst counts
-            worst = long.setdefault(one.workload, {}).setdefault(one, {})
-            for name, error in tensors.items():
-                worst[name] = Away(*np.maximum(error, worst.get(name, error)).tolist())
-    grown = {name: room_of_weights(own) for name, own in long.items()}
-    for one, expected, tensors in found:
-        own = REDUCED_ASTRAY if expected.room else limits
-        if own is not REDUCED_ASTRAY:
-            share = max(own[1], MORE) if expected.rounding > LED_BY_FEW else own[1]
-            own = roomier(own[0], (error.typical for error in tensors.values()), ANY), share
-        allowed = dict.fromkeys(tensors, own)
-        if expected.turns.steps > LONG:
-            for name, error in tensors.items():
-                if room := grown[one.workload].get(name):
-                    allowed[name] = max(own[0], room[0]), max(own[1], room[1])
-                elif math.isfinite(error.typical):
-                    del allowed[name]
-        if allowed or not tensors:
-            yield one, expected, tensors, allowed
-
-
-def wrong_weights(found: Iterable[Limited]) -> Iterator[tuple[BenchmarkId, str]]:
-    """A clause for each tensor that is too far from float64's after the turn that was read."""
-    for one, expected, tensors, allowed in found:
-        for name, (typical_within, off_within) in allowed.items():
-            typical, off, mean = tensors[name]
-            mean_within = max(MEAN * off_within, 2 * typical_within)
-            if not (typical <= typical_within and off <= off_within and mean <= mean_within):
-                yield (
-                    one,
-                    f"after the timed turn of round {expected.turns.round}, {name} is typically "
-                    f"{percent(typical)} of its move away from {expected.whose} "
-                    f"(tolerance {percent(typical_within)}), on average {percent(mean)} (tolerance "
-                    f"{percent(mean_within)}), and {percent(off)} of its numbers are far away "
-                    f"(tolerance {percent(off_within)})",
-                )
-
-
-def changed(machine: Machine, turns: Turns) -> Iterator[tuple[BenchmarkId, str]]:
-    """Parts of a step that changed the weights, with a sentence for each."""
-    for one, _, weights in weights_read(machine):
-        expected = turns.get(one)
-        if expected and expected.still:
-            start = expected.turns.start
-            moved = [name for name in start if weights.get(name) != start[name]]
-            if moved:
-                after = f"after the timed turn of round {expected.turns.round}"
-                yield one, f"{after}, {moved[0]} is not as it was given"
-
-
-def weights_read(machine: Machine) -> Iterator[tuple[BenchmarkId, int, Mapping[str, list[float]]]]:
-    """Each contender that lived to the end of a contest in which weights were read, the replicate,
-    and the weights."""
-    for contest in machine.records.contests:
-        if any(contender.weights for contender in contest.contenders):
-            for contender in contest.contenders:
-                if contender.status == "ok":
-                    one = BenchmarkId.of(contest.workload, contender)
-                    yield one, contest.replicate, contender.weights
-
-
-def weights_astray(
-    machine: Machine, batches: pd.DataFrame, turns: Turns, without: Collection[tuple[Any, ...]] = ()
-) -> Iterator[AfterTurn]:
-    """For each contender whose weights were read after a turn, how far each tensor is from
-    float64's; `without` some turns."""
-    taken = batches.groupby(TURN)["step"]
-    counts = taken.max() - taken.min() + 1  # of a long turn, not every row is kept
-    for one, replicate, weights in weights_read(machine):
-        if one not in turns or not (machine.compares(one) or machine.format(one)):
-            continue
-        expected = turns[one]
-        if expected.rounding > UNDECIDED:
-            continue  # float32 decides ReLUs differently and leads its weights elsewhere
-        turn = (*one, replicate, expected.turns.round)
-        steps = 0 if turn in without else counts.get(turn, 0)
-        if 0 < steps == expected.turns.steps:  # or an earlier record has a part of the turn
-            yield one, expected, tensors_astray(weights, expected.turns, steps)
-
-
-def hidden_updates(machine: Machine) -> dict[str, tuple[list[str], int]]:
-    """By workload, tensors whose training timed turns cannot show, because storing in float32 may
-    lose most of it, and the number of all tensors. Workloads without any are left out."""
-    found = {}
-    for record in machine.records.certificates:
-        compared = record.rounding <= UNDECIDED and record.workload not in found
-        if record.turns and record.turns.weights and compared:
-            right, start = (
-                {name: np.array(values) for name, values in own.items()}
-                for own in (record.turns.weights, record.turns.start)
-            )
-            if names := hidden(right, start, record.turns.steps):
-                found[record.workload] = names, len(right)
-    return found
-
-
-def tensors_astray(
-    weights: Mapping[str, list[float]], right: Float64Turns, steps: int
-) -> dict[str, Away]:
-    if {n: len(w) for n, w in weights.items()} != {n: len(w) for n, w in right.weights.items()}:
-        return {"a tensor that is not as asked for": Away(math.inf, 1.0, 1.0)}
-    own, exact = ({n: np.array(w) for n, w in each.items()} for each in (weights, right.weights))
-    start = {name: np.array(values, np.float32) for name, values in right.start.items()}
-    return {
-        name: Away(middle(found), far_away(found), float(np.minimum(found, 1.0).mean()))
-        for name, found in errors(own, exact, start, steps, alone=True).items()
-    }

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from analysis.data.results import BenchmarkId
 from analysis.findings.fairness.audit import entries, mismatches
 from analysis.findings.fairness.settings import UNRECORDED
-from analysis.findings.fairness.timed_turns import hidden_updates
+from analysis.findings.fairness.turn_weights import hidden_updates
 from analysis.findings.findings import Findings
 from analysis.format import count, few, listing, percent, quoted, sentence
 from analysis.report.layout import Caveat, note, warning

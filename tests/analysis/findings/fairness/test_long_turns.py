@@ -9,7 +9,8 @@ import pytest
 from analysis.data.results import BenchmarkId
 from analysis.findings.fairness.long_turns import LONG, Away
 from analysis.findings.fairness.loss_check import LossCheck
-from analysis.findings.fairness.timed_turns import Expected, with_limits
+from analysis.findings.fairness.timed_turns import Expected
+from analysis.findings.fairness.turn_weights import with_limits
 from tests.analysis.findings.fairness.test_loss_check import (
     ALL,
     BASE,
@@ -30,8 +31,8 @@ def test_a_contender_counts_once_in_the_room_of_long_turns() -> None:
     right, wrong = (BenchmarkId("mlp", name, "default", "cpu", 1) for name in ("pytorch", "jax"))
     near, far = {"kernel": Away(0.001, 0.0)}, {"kernel": Away(0.02, 0.0)}
     found = [(right, expected, near), (wrong, expected, far), (wrong, expected, far)]
-    rooms = [allowed["kernel"] for *_, allowed in with_limits(found, (0.0, 0.0))]
-    assert rooms == [(pytest.approx(0.01), 0.0)] * 3
+    rooms = [allowed["kernel"].typical for *_, allowed in with_limits(found, (0.0, 0.0))]
+    assert rooms == [pytest.approx(0.01)] * 3
 
 
 def test_variants_that_share_a_mistake_do_not_make_room_for_it() -> None:
@@ -42,7 +43,7 @@ def test_variants_that_share_a_mistake_do_not_make_room_for_it() -> None:
     wrong = [BenchmarkId("mlp", "jax", str(number), "cpu", 1) for number in range(5)]
     near, far = {"kernel": Away(0.001, 0.0)}, {"kernel": Away(0.02, 0.0)}
     found = [(right, expected, near), *((one, expected, far) for one in wrong)]
-    rooms = [allowed["kernel"][0] for *_, allowed in with_limits(found, (0.0, 0.0))]
+    rooms = [allowed["kernel"].typical for *_, allowed in with_limits(found, (0.0, 0.0))]
     assert rooms == [pytest.approx(0.01)] * 6
 
 

@@ -11,15 +11,8 @@ from analysis.data.results import BenchmarkId
 from analysis.findings.fairness.as_timed import as_timed_lines
 from analysis.findings.fairness.long_turns import LONG, Away
 from analysis.findings.fairness.loss_check import TOLERANCE, LossCheck, check_losses
-from analysis.findings.fairness.timed_turns import (
-    ASTRAY,
-    TURN,
-    Expected,
-    float64_turns,
-    with_limits,
-    wrong_typically,
-    wrong_weights,
-)
+from analysis.findings.fairness.timed_turns import TURN, Expected, float64_turns, wrong_typically
+from analysis.findings.fairness.turn_weights import ASTRAY, with_limits, wrong_weights
 from analysis.findings.findings import Findings
 from analysis.format import percent, scientific
 from analysis.report.sections.comparing.comparisons import comparison_table
@@ -391,15 +384,21 @@ ALL = ("pytorch/default/cpu/1", "pytorch/tuned/cpu/1", DEFAULT, TUNED)
 
 
 @pytest.mark.parametrize(
-    ("typical", "faults"),
-    [((0.001, 0.019, 0.05), 0), ((0.001, 0.001, 0.07), 1), ((0.001, 0.03, 0.05), 2)],
+    ("typical", "off", "faults"),
+    [
+        ((0.001, 0.019, 0.09), (0.0, 0.0, 0.39), 0),
+        ((0.001, 0.001, 0.11), (0.0, 0.0, 0.0), 1),
+        ((0.001, 0.001, 0.001), (0.0, 0.0, 0.41), 1),
+        ((0.001, 0.03, 0.05), (0.0, 0.0, 0.0), 2),
+        ((0.001, 0.001, 0.001), (0.0, 0.3, 0.39), 2),
+    ],
 )
 def test_a_tensor_has_more_room_after_a_turn_if_the_middle_is_right(
-    typical: tuple[float, ...], faults: int
+    typical: tuple[float, ...], off: tuple[float, ...], faults: int
 ) -> None:
     turns = Float64Turns(losses=[[1.0]], start={}, weights={})
     one = BenchmarkId("mlp", "jax", "default", "cpu", 1)
-    tensors = {str(number): Away(error, 0.0) for number, error in enumerate(typical)}
+    tensors = {str(n): Away(*error) for n, error in enumerate(zip(typical, off, strict=True))}
     found = with_limits([(one, Expected(turns, "its own", 1e-5), tensors)], ASTRAY)
     assert len([*wrong_weights(found)]) == faults
 
