@@ -163,7 +163,7 @@ class Findings:
     certificate = Table(CertificateLine, lambda f: certificate_lines(f.machine))
     agreement = Table(AgreementLine, lambda f: agreement_lines(f.machine))
     gradients = Table(GradientLine, lambda f: gradient_lines(f.machine))
-    as_timed = Table(AsTimedLine, lambda f: as_timed_lines(f.machine, f.batches), optional=True)
+    as_timed = Table(AsTimedLine, lambda f: as_timed_lines(f.machine, f.loss_check), optional=True)
     pitfalls = Table(
         PitfallLine, lambda f: pitfall_lines(f.measurements, f.batches), file="traps", optional=True
     )

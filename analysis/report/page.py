@@ -125,16 +125,22 @@ def pictures(chapters: Sequence[Chapter], screens: Sequence[FirstScreen]) -> Ite
 def show(
     chapters: Sequence[Chapter], brief: bool = False, further: Sequence[Section] = ()
 ) -> Iterator[Shown]:
-    """The sections that have any part."""
+    """The sections that have any part; of a `brief` report, those of report.md."""
     for section in (*SECTIONS[:-1], *further, SECTIONS[-1]):
         inside, about, first, in_markdown = "", "", False, False
+        if brief and not (
+            section.first
+            if isinstance(section, StudySection)
+            else section.in_markdown and len(chapters) == 1
+        ):
+            continue
         if isinstance(section, StudySection):
             first = section.first
             found = [("", present(section.parts(chapters)))]
             inside = section.inside
         else:
             about = section.about
-            in_markdown = section.in_markdown and not (brief and len(chapters) > 1)
+            in_markdown = section.in_markdown
             shown = [(chapter, present(section.parts(chapter))) for chapter in chapters]
             alike = all(own == shown[0][1] for _, own in shown)  # shown once for all machines
             found = [("" if alike else chapter.name, own) for chapter, own in shown]

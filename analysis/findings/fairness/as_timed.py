@@ -3,14 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import pandas as pd
-
-from analysis.data.processes import COLUMNS, identity
 from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.fairness.certificate_steps import certified
 from analysis.findings.fairness.long_turns import Away
-from analysis.findings.fairness.timed_turns import float64_turns, led_elsewhere, losses, typical
-from analysis.findings.fairness.turn_weights import weights_astray
+from analysis.findings.fairness.loss_check import LossCheck
 
 
 @dataclass(frozen=True)
@@ -40,18 +36,11 @@ class AsTimedLine:
     timed_mean: float | None
 
 
-def as_timed_lines(machine: Machine, batches: pd.DataFrame) -> list[AsTimedLine]:
+def as_timed_lines(machine: Machine, check: LossCheck) -> list[AsTimedLine]:
     """A row for each contender whose certificate compared weights of float32 steps."""
-    turns = float64_turns(machine)
-    found = [(one, row) for one, _, row in certified(machine) if row.astray]
-    if not found:
-        return []
-    table = losses(machine, batches, turns, 1.0)
-    off = {identity(key): float(rows["off"].max()) for key, rows in table.groupby(COLUMNS)}
-    medians, tf32 = typical(table), machine.study.configuration.get("tf32") is True
+    tf32 = machine.study.configuration.get("tf32") is True
     last: dict[BenchmarkId, list[Away]] = {}
-    elsewhere = led_elsewhere(machine, table, turns)
-    for one, _, own in weights_astray(machine, batches, turns, elsewhere):
+    for one, _, own in check.after:
         last.setdefault(one, []).extend(own.values())
     return [
         AsTimedLine(
@@ -60,15 +49,16 @@ def as_timed_lines(machine: Machine, batches: pd.DataFrame) -> list[AsTimedLine]
             *worst(row.astray.get(2, {}).values()),
             *worst(row.astray.get(10, {}).values()),
             max(row.again, default=None),
-            off.get(one),
-            medians[one].reached if one in medians else None,
-            medians[one].allowed
-            if one in medians and not tf32 and not machine.format(one)
+            check.farthest.get(one),
+            check.typical[one].reached if one in check.typical else None,
+            check.typical[one].allowed
+            if one in check.typical and not tf32 and not machine.format(one)
             else None,
             *worst((error.typical, error.off) for error in last.get(one, [])),
             max((error.mean for error in last.get(one, [])), default=None),
         )
-        for one, row in found
+        for one, _, row in certified(machine)
+        if row.astray
     ]
 
 

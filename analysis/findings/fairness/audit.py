@@ -31,11 +31,12 @@ def entries(lines: Sequence[SettingLine], named: Naming = tuple) -> list[Entry]:
     place into words."""
     said = [line for line in lines if line.setting]
     frameworks = list(dict.fromkeys(line.id.framework for line in said))
+    of_settings = grouped((line.setting, line) for line in said)
     found = [
         entry(
-            topic, matters, [line for line in said if line.setting in settings], frameworks, named
+            topic, matters, {s: of_settings[s] for s in of_settings if s in own}, frameworks, named
         )
-        for topic, matters, settings in topics(said)
+        for topic, matters, own in topics(said)
     ]
     order = (*STATUSES, UNRECORDED)
     return sorted((one for one in found if one), key=lambda one: order.index(one.status))
@@ -50,22 +51,23 @@ def topics(said: Iterable[SettingLine]) -> Iterator[tuple[str, str, tuple[str, .
 
 
 def entry(
-    topic: str, matters: str, lines: list[SettingLine], frameworks: list[str], named: Naming
+    topic: str,
+    matters: str,
+    of_settings: dict[str, list[SettingLine]],
+    frameworks: list[str],
+    named: Naming,
 ) -> Entry | None:
-    recorded = [line for line in lines if line.value != UNRECORDED]
+    lines = [line for own in of_settings.values() for line in own]
+    recorded = {line.setting for line in lines if line.value != UNRECORDED}
     if not recorded:
         values = dict.fromkeys(frameworks, UNRECORDED)
         return Entry(topic, values, UNRECORDED, "", matters) if lines else None
-    settings = list(dict.fromkeys(line.setting for line in lines if line in recorded))
     values = {
         name: "; ".join(
-            (f"{setting.replace('_', ' ')}: " if len(settings) > 1 else "") + answer
-            for setting in settings
-            if (
-                answer := placed(
-                    [x for x in lines if x.setting == setting and x.id.framework == name], named
-                )
-            )
+            (f"{setting.replace('_', ' ')}: " if len(recorded) > 1 else "") + answer
+            for setting, own in of_settings.items()
+            if setting in recorded
+            and (answer := placed([line for line in own if line.id.framework == name], named))
         )
         for name in frameworks
     }

@@ -17,15 +17,18 @@ from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.fairness.long_turns import LONG
 from analysis.findings.fairness.timed_turns import (
     LATER,
+    Typical,
     float64_turns,
     led_elsewhere,
     losses,
+    typical,
     without_turns,
     wrong_losses,
     wrong_typically,
 )
 from analysis.findings.fairness.turn_weights import (
     ASTRAY,
+    AfterTurn,
     changed,
     weights_astray,
     weights_read,
@@ -45,7 +48,9 @@ class LossCheck:
     whether losses were compared with float64's. `first`: how many steps of a turn were compared,
     None if all were; `share`: the smallest share of a turn that this is. `late`: the limit in late
     steps of long turns. `weights`: whether weights after a turn were compared, too, except those of
-    `odd` contenders, which float32 led elsewhere."""
+    `odd` contenders, which float32 led elsewhere. `farthest`: each benchmark's largest relative
+    difference from float64's losses; `typical`: how far off they typically are; `after`: how far
+    off weights were after a turn."""
 
     tolerance: float
     in_float64: bool = False
@@ -57,6 +62,9 @@ class LossCheck:
     compared: int = 0
     worst: float = 0.0
     faults: dict[BenchmarkId, str] = field(default_factory=dict)
+    farthest: dict[BenchmarkId, float] = field(default_factory=dict)
+    typical: dict[BenchmarkId, Typical] = field(default_factory=dict)
+    after: list[AfterTurn] = field(default_factory=list)
 
     def __str__(self) -> str:
         if not self.compared:
@@ -97,11 +105,12 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
     if turns and len(batches):
         table = losses(machine, batches[finite], turns, found.tolerance)
         elsewhere = led_elsewhere(machine, table, turns)
-        last = [*weights_astray(machine, batches, turns, elsewhere)]
-        limited = [*with_limits(last, REDUCED_ASTRAY if tf32 else ASTRAY)]
+        found.typical = typical(table)
+        found.after = [*weights_astray(machine, batches, turns, elsewhere)]
+        limited = [*with_limits(found.after, REDUCED_ASTRAY if tf32 else ASTRAY)]
         wrong = [
             *wrong_losses(machine, table, turns),
-            *([] if tf32 else wrong_typically(machine, table, turns)),
+            *([] if tf32 else wrong_typically(machine, found.typical, turns)),
             *changed(machine, turns),
             *without_turns(machine, batches, turns),
             *wrong_weights(limited),
@@ -109,7 +118,7 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
         for one, fault in wrong:
             found.faults.setdefault(one, f"{one.contender}: {fault}")
         found.compared = len(table)
-        found.weights = bool(limited) and len(limited) == len(last)
+        found.weights = bool(limited) and len(limited) == len(found.after)
         odd = {
             one
             for one, replicate, _ in weights_read(machine)
@@ -122,12 +131,12 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
             found.first = int(fewer["known"].min())
             found.share = float((fewer["known"] / fewer["all"]).min())
         found.late = max(table["allowed"][table["place"] >= LONG], default=0.0)
-        agreeing = [
-            float(rows["off"].max())
-            for key, rows in table.groupby(COLUMNS)
-            if identity(key) not in found.faults and not machine.format(identity(key))
-        ]
-        found.worst = max(agreeing, default=0.0)
+        farthest = table.groupby(COLUMNS)["off"].max()
+        found.farthest = {identity(key): float(off) for key, off in farthest.items()}
+        agreeing = {*found.farthest} - {*found.faults}
+        found.worst = max(
+            (found.farthest[one] for one in agreeing if not machine.format(one)), default=0.0
+        )
         return found
     first = ~batches.duplicated([*COLUMNS, "replicate", "round"])
     firsts: dict[tuple[str, int, int], dict[BenchmarkId, Any]] = {}

@@ -11,7 +11,8 @@ weights, in every step within the tolerance of a first step.
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -173,7 +174,8 @@ def wrong_losses(
         )
 
 
-class Typical(NamedTuple):
+@dataclass(frozen=True)
+class Typical:
     """How far off a benchmark's losses typically are in the first steps of its turns. `taken` has
     each turn's median, or 0 if its mini-batches magnify rounding in every framework. `others` is
     the median framework's. `reached` is the largest error that more turns reach than may be odd, in
@@ -184,12 +186,14 @@ class Typical(NamedTuple):
     others: float
     limit: Limit
 
-    @property
+    @cached_property
     def reached(self) -> float:
-        ordered = self.taken.sort_values("off", ascending=False)
-        rounds = (~ordered["round"].duplicated()).cumsum()
-        enough = np.arange(1, len(ordered) + 1) > self.limit.odd * len(ordered)
-        return float(ordered["off"][enough & (rounds > 1)].max()) if any(rounds > 1) else 0.0
+        off, rounds = (self.taken[name].to_numpy() for name in ("off", "round"))
+        order = np.argsort(-off, kind="stable")
+        elsewhere = np.flatnonzero(rounds[order] != rounds[order[:1]])
+        if not len(elsewhere):
+            return 0.0
+        return float(off[order[max(elsewhere[0], int(self.limit.odd * len(off)))]])
 
     @property
     def allowed(self) -> float:
@@ -211,7 +215,7 @@ def typical(table: pd.DataFrame) -> dict[BenchmarkId, Typical]:
                 if known.reached > known.allowed:
                     magnified = own["round"].map(in_rounds(taken, one.framework))
                     right = own["off"].between(known.allowed, TIMES * magnified)
-                    known = known._replace(taken=own.assign(off=own["off"].mask(right, 0.0)))
+                    known = replace(known, taken=own.assign(off=own["off"].mask(right, 0.0)))
                 found.setdefault(one, []).append(known)
     return {
         one: max(under, key=lambda own: own.reached / own.allowed) for one, under in found.items()
@@ -249,11 +253,11 @@ def led_elsewhere(machine: Machine, table: pd.DataFrame, expected: Turns) -> set
 
 
 def wrong_typically(
-    machine: Machine, table: pd.DataFrame, turns: Turns
+    machine: Machine, found: Mapping[BenchmarkId, Typical], turns: Turns
 ) -> Iterator[tuple[BenchmarkId, str]]:
     """Benchmarks whose losses in a turn's first steps are typically off by far more than those of
     the median framework, in words."""
-    for one, own in typical(table).items():
+    for one, own in found.items():
         if own.reached > own.allowed and not machine.format(one):
             far = own.taken[own.taken["off"] > own.allowed]
             yield (

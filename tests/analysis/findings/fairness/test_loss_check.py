@@ -12,6 +12,7 @@ from analysis.findings.fairness.as_timed import as_timed_lines
 from analysis.findings.fairness.long_turns import LONG, Away
 from analysis.findings.fairness.loss_check import TOLERANCE, LossCheck, check_losses
 from analysis.findings.fairness.timed_turns import TURN, Expected, float64_turns, wrong_typically
+from analysis.findings.fairness.timed_turns import typical as typically
 from analysis.findings.fairness.turn_weights import ASTRAY, with_limits, wrong_weights
 from analysis.findings.findings import Findings
 from analysis.format import percent, scientific
@@ -267,7 +268,7 @@ def test_the_page_has_what_right_contenders_of_committed_studies_have_reached() 
         if path.parent.is_symlink() or not float64_turns(machine):
             continue
         found = check_losses(machine, machine.batches)
-        for row in as_timed_lines(machine, machine.batches):
+        for row in as_timed_lines(machine, found):
             if machine.compares(row.id) and row.id not in found.faults and row.allowed:
                 share.append((row.timed_median or 0.0) / row.allowed)
                 if "repeats" in path.parts:
@@ -310,7 +311,7 @@ def test_losses_of_many_turns_that_are_far_more_off_than_those_of_others(
     expected = Expected(Float64Turns(losses=[], start={}, weights={}), "the reference's", 1e-5)
     turns = {BenchmarkId("mlp", own, "default", "cpu", 1): expected for own in ("jax", "pytorch")}
     table = pd.DataFrame(rows, columns=[*TURN, "place", "off", "still"])
-    found = [*wrong_typically(findings.machine, table, turns)]
+    found = [*wrong_typically(findings.machine, typically(table), turns)]
     assert [one.framework for one, _ in found] == ["jax"] * wrong
     assert all(f"in {2 * odd} of 16 turns" in text for _, text in found)
     assert all(f"off the reference's, and {scientific(others)} in" in text for _, text in found)
@@ -337,7 +338,7 @@ def test_mini_batches_that_magnify_rounding_in_every_framework_are_no_fault(
     expected = Expected(Float64Turns(losses=[], start={}, weights={}), "the reference's", 1e-5)
     turns = {BenchmarkId("mlp", own, "default", "cpu", 1): expected for own in frameworks}
     table = pd.DataFrame(rows, columns=[*TURN, "place", "off", "still"])
-    found = [one.framework for one, _ in wrong_typically(findings.machine, table, turns)]
+    found = [one.framework for one, _ in wrong_typically(findings.machine, typically(table), turns)]
     assert [one for one in found if one == "jax"] == wrong
 
 
@@ -373,11 +374,8 @@ def test_a_single_odd_round_is_no_fault_however_few_there_are(findings: Findings
         ("mlp", name, "default", "cpu", 1, 1, number, 1, 0.01 if number == 1 else 1e-7, False)
         for name in ("pytorch", "jax") for number in (1, 2)
     ]  # fmt: skip
-    assert not [
-        *wrong_typically(
-            findings.machine, pd.DataFrame(rows, columns=[*TURN, "place", "off", "still"]), {}
-        )
-    ]
+    table = pd.DataFrame(rows, columns=[*TURN, "place", "off", "still"])
+    assert not [*wrong_typically(findings.machine, typically(table), {})]
 
 
 ALL = ("pytorch/default/cpu/1", "pytorch/tuned/cpu/1", DEFAULT, TUNED)
