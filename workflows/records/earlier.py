@@ -20,6 +20,7 @@ RENAMED = {"harness": "noop", "precision": "target_precision", "contest.settle":
 
 # Keys that no longer do anything, and what to use.
 GONE = {"budget_minutes": "`minutes` limits the time of a study"}
+UNREAD = "concluding"  # a field of studies that nobody read
 
 
 def renamed_keys(configuration: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -44,12 +45,12 @@ def renamed_keys(configuration: Mapping[str, Any]) -> tuple[dict[str, Any], list
 
 
 def upgraded(values: Any) -> Any:
-    """The JSON of a record in today's schema. If it has no version or today's, it only loses the
-    study's keys that are gone."""
+    """The JSON of a record in today's schema. If it has no version or today's, its study only
+    loses what is gone."""
     if not isinstance(values, dict):
         return values
     if isinstance(study := values.get("study"), dict):
-        values = {**values, "study": {k: v for k, v in study.items() if k not in GONE}}
+        values = {**values, "study": {k: v for k, v in study.items() if k not in (*GONE, UNREAD)}}
     if values.get("schema_version") not in READABLE[:-1]:
         return values
     if "contests" in values:

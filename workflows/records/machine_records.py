@@ -21,14 +21,7 @@ from workflows.records.limits import (
     VariantName,
     WorkloadName,
 )
-from workflows.records.schema import (
-    CONCLUDING,
-    SCHEMA,
-    CertificateRecord,
-    Contender,
-    ContestRecord,
-    Record,
-)
+from workflows.records.schema import SCHEMA, CertificateRecord, Contender, ContestRecord, Record
 
 
 class DatasetRecord(Record):
@@ -95,7 +88,6 @@ class StudyRecord(Record):
     fixed: str = ""  # how the number of replicates was fixed, if the configuration has `minutes`
     titles: dict[str, str] = {}  # of frameworks, as people write them
     left_out: dict[str, list[str]] = {}  # variants by framework that are there and not asked for
-    concluding: list[str] = [*CONCLUDING]  # configuration keys that change no measurement
 
 
 class MachineRecords(Record):

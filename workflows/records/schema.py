@@ -46,9 +46,6 @@ MACHINE = "machine"  # the machine's own speed
 UNCOMPARED = {NOOP: "noop", MACHINE: "machine_speed"}
 FASTEST = "fastest"  # what ratios refer to, if to no framework
 
-# Configuration keys that change no measurement, for records that do not list them.
-CONCLUDING = ("title", "replicates", "margin", "confidence", "target_precision", "budget_minutes")
-
 Status = Literal["ok", "missing", "failed"]
 CacheState = Literal["off", "cold", "warm"]
 Agreement = Literal["agrees", "declared", "refused", "missing", "failed"]

@@ -21,7 +21,6 @@ from workflows.machine.guardian import interruptible
 from workflows.measure.contest_file import ContestFile
 from workflows.output import explained
 from workflows.planning.configuration import Configuration
-from workflows.planning.entries import Scope
 from workflows.planning.plan import Plan, PlanError, load_plan
 from workflows.planning.replicates import counting, recorded
 from workflows.progress import Progress
@@ -75,7 +74,6 @@ def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
             command=plan.command,
             # Names of a cluster's partitions are nobody else's business.
             configuration={k: v for k, v in plan.configuration.items() if k != "machines"},
-            concluding=[key for key, scope in study.scopes() if scope is Scope.CONCLUSIONS],
             titles={c.framework: framework(c.framework).title for c in plan.contenders},
             left_out=left_out(study),
         ),
