@@ -80,6 +80,12 @@ def test_before_the_number_is_fixed_as_many_as_would_fit_are_expected(time_left)
     assert second.left_s(0.7, 50) == pytest.approx(50 + 4 * 140 + REPORT_S)
 
 
+def test_on_a_slow_machine_the_limit_does_not_hide_that_it_takes_longer(time_left):
+    first = time_left("a+b", 1, replicates=9, minutes=5)
+    assert first.left_s(0, 20) == pytest.approx(280)
+    assert first.left_s(0.1, 100) == pytest.approx(4 * 100 + REPORT_S)
+
+
 def test_once_the_number_is_fixed_it_counts(time_left, tmp_path):
     done = {("a+b", 1): 10.0, ("c", 1): 20.0}
     limit = {"minutes": 15, "replicates": 8}

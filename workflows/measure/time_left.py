@@ -1,5 +1,6 @@
 """The time left in a study, estimated from the contests that are done."""
 
+from collections.abc import Mapping
 from statistics import mean
 
 from workflows.measure.contest_file import ContestFile
@@ -60,25 +61,29 @@ class TimeLeft:
 
         What a process does only once comes first, so that only later rounds have a pace. Before
         a tenth of them is done and no earlier contest of this group, the study's `minutes` say how
-        much is left, or nothing does.
+        much is left, or nothing does: but no less than if the others take as long as this one has.
         """
         rounds = max(0.0, (done - self.warm_up) / (1 - self.warm_up))
         if not rounds:
             self.begun_s = elapsed_s
-        own = mean(self.durations[self.group]) if self.durations[self.group] else None
+        known = {name: mean(held) for name, held in self.durations.items() if held}
+        own = known.get(self.group)
         if own is None and rounds < 0.1:
             if self.study.minutes is None:
                 return None
             held_s = sum(map(sum, self.durations.values()))
-            return max(60 * self.study.minutes - self.before_s - held_s - elapsed_s, REPORT_S)
+            at_least = REPORT_S + self.others_s(LEAST, {**known, self.group: elapsed_s})
+            return max(60 * self.study.minutes - self.before_s - held_s - elapsed_s, at_least)
         expected = self.begun_s + (elapsed_s - self.begun_s) / rounds if own is None else own
-        known = [mean(held) for held in self.durations.values() if held] + [expected]
         left = max(0.0, expected - elapsed_s, (expected - self.begun_s) * (1 - rounds))
-        each = {
-            name: mean(held) if held else expected if name == self.group else mean(known)
-            for name, held in self.durations.items()
-        }
+        each = {self.group: expected, **known}
+        each |= dict.fromkeys({*self.held} - {*each}, mean([*known.values(), expected]))
         number = self.replicates or fitting(self.study, self.before_s, sum(each.values()))
-        for name, held in self.held.items():
-            left += max(number - held - (name == self.group), 0) * each[name]
-        return left + REPORT_S
+        return left + self.others_s(number, each) + REPORT_S
+
+    def others_s(self, replicates: int, each: Mapping[str, float]) -> float:
+        """Seconds of the contests to come after this one, by what one of each group takes."""
+        return sum(
+            max(replicates - held - (name == self.group), 0) * each.get(name, 0.0)
+            for name, held in self.held.items()
+        )
