@@ -236,7 +236,7 @@ class Label(NamedTuple):
 
 class Labels:
     """The labels of all figures and tables of a page, counted from its first part to its last, so
-    that people can cite them and link to them."""
+    that people can cite them and link to them. A brief page counts its own alone."""
 
     def __init__(self, parts: Iterable[Part]) -> None:
         self.labels: dict[int, Label] = {}

@@ -17,9 +17,10 @@ class AsTimedLine:
     `typical_` is the median error of a tensor's weights over its median move, and `off_` the share
     of weights that are off by more than a tenth of that move, each the largest of any tensor.
 
-    The rest compares timed turns with float64's. Weights leave out turns that float32 led
-    elsewhere; `timed_mean` is their mean error. `timed_median` is how far the losses of steps 2 to
-    4 or 2 to 10 are typically off, whichever is nearer to its limit, which is `allowed`."""
+    The rest compares timed turns with float64's, in losses that are finite. Weights leave out
+    turns that float32 led elsewhere; `timed_mean` is their mean error. `timed_median` is how far
+    the losses of steps 2 to 4 or 2 to 10 are typically off, whichever is nearer to its limit, which
+    is `allowed`."""
 
     id: BenchmarkId
     losses: float | None

@@ -49,8 +49,8 @@ class LossCheck:
     None if all were; `share`: the smallest share of a turn that this is. `late`: the limit in late
     steps of long turns. `weights`: whether weights after a turn were compared, too, except those of
     `odd` contenders, which float32 led elsewhere. `farthest`: each benchmark's largest relative
-    difference from float64's losses; `typical`: how far off they typically are; `after`: how far
-    off weights were after a turn."""
+    difference from float64's losses; `typical`: how far off its losses typically are; `after`: how
+    far off weights were after a turn."""
 
     tolerance: float
     in_float64: bool = False

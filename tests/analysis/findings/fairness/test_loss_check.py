@@ -389,9 +389,11 @@ ALL = ("pytorch/default/cpu/1", "pytorch/tuned/cpu/1", DEFAULT, TUNED)
         ((0.001, 0.001, 0.001), (0.0, 0.0, 0.41), 1),
         ((0.001, 0.03, 0.05), (0.0, 0.0, 0.0), 2),
         ((0.001, 0.001, 0.001), (0.0, 0.3, 0.39), 2),
+        ((0.001, 0.09), (0.0, 0.39), 0),
+        ((0.09, 0.09, 0.001, 0.001, 0.01), (0.2, 0.2, 0.39, 0.39, 0.2), 4),
     ],
 )
-def test_a_tensor_has_more_room_after_a_turn_if_the_middle_is_right(
+def test_a_tensor_has_more_room_after_a_turn_if_half_of_them_are_right(
     typical: tuple[float, ...], off: tuple[float, ...], faults: int
 ) -> None:
     turns = Float64Turns(losses=[[1.0]], start={}, weights={})
