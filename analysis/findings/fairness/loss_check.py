@@ -62,9 +62,9 @@ class LossCheck:
     compared: int = 0
     worst: float = 0.0
     faults: dict[BenchmarkId, str] = field(default_factory=dict)
-    farthest: dict[BenchmarkId, float] = field(default_factory=dict)
-    typical: dict[BenchmarkId, Typical] = field(default_factory=dict)
-    after: list[AfterTurn] = field(default_factory=list)
+    farthest: dict[BenchmarkId, float] = field(default_factory=dict, compare=False)
+    typical: dict[BenchmarkId, Typical] = field(default_factory=dict, compare=False)
+    after: list[AfterTurn] = field(default_factory=list, compare=False)
 
     def __str__(self) -> str:
         if not self.compared:
