@@ -128,17 +128,15 @@ def show(
     """The sections that have any part; of a `brief` report, those of report.md."""
     for section in (*SECTIONS[:-1], *further, SECTIONS[-1]):
         inside, about, first, in_markdown = "", "", False, False
-        if brief and not (
-            section.first
-            if isinstance(section, StudySection)
-            else section.in_markdown and len(chapters) == 1
-        ):
-            continue
         if isinstance(section, StudySection):
+            if brief and not section.first:
+                continue
             first = section.first
             found = [("", present(section.parts(chapters)))]
             inside = section.inside
         else:
+            if brief and not (section.in_markdown and len(chapters) == 1):
+                continue
             about = section.about
             in_markdown = section.in_markdown
             shown = [(chapter, present(section.parts(chapter))) for chapter in chapters]

@@ -61,8 +61,8 @@ class TimeLeft:
 
         What a process does only once comes first, so that only later rounds have a pace. Before
         a tenth of them is done and no earlier contest of this group, the study's `minutes` say how
-        much is left, or nothing does. At least what the others take if they take as long as this
-        one has taken so far.
+        much is left, or nothing does. It is no less than what the others take if each takes as
+        long as this one has taken so far.
         """
         rounds = max(0.0, (done - self.warm_up) / (1 - self.warm_up))
         if not rounds:

@@ -34,9 +34,13 @@ def entries(lines: Sequence[SettingLine], named: Naming = tuple) -> list[Entry]:
     of_settings = grouped((line.setting, line) for line in said)
     found = [
         entry(
-            topic, matters, {s: of_settings[s] for s in of_settings if s in own}, frameworks, named
+            topic,
+            matters,
+            {s: own for s, own in of_settings.items() if s in settings},
+            frameworks,
+            named,
         )
-        for topic, matters, own in topics(said)
+        for topic, matters, settings in topics(said)
     ]
     order = (*STATUSES, UNRECORDED)
     return sorted((one for one in found if one), key=lambda one: order.index(one.status))
