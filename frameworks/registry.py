@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,7 @@ def framework(name: str) -> Framework:
             return own
         if name in bundled():
             offered = importlib.import_module(f"frameworks.{name}").FRAMEWORK
-        elif name in (packages := entry_points()):  # last, because this reads all packages
+        elif name in (packages := entry_points()):
             offered = packages[name].load()
         else:
             raise UnknownFramework(
@@ -160,6 +160,25 @@ def bundled() -> frozenset[str]:
 
 
 def entry_points() -> dict[str, importlib.metadata.EntryPoint]:
+    """Those of all packages, by name. They are read again once a folder of packages has changed."""
+    return dict(read_entry_points(tuple((folder, changed(folder)) for folder in sys.path)))
+
+
+def changed(folder: str) -> int:
+    """When something was last added to a folder or removed from it, in nanoseconds; 0 if it is not
+    there."""
+    try:
+        return Path(folder).stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+@lru_cache(maxsize=1)
+def read_entry_points(
+    folders: tuple[tuple[str, int], ...],
+) -> dict[str, importlib.metadata.EntryPoint]:
+    """The same, found in `sys.path` as `folders` describe it: this reads more than a hundred
+    packages."""
     return {entry.name: entry for entry in importlib.metadata.entry_points(group=GROUP)}
 
 

@@ -1,6 +1,7 @@
 """Finding frameworks: folders, entry points, and packages that do not load."""
 
 import os
+import shutil
 
 import pytest
 
@@ -50,6 +51,17 @@ def test_a_broken_package_breaks_nobody_else(tmp_path, monkeypatch, module, mess
     assert registry.framework("pytorch").title == "PyTorch"
     with pytest.raises(registry.UnknownFramework, match=f"(?s){name}.*{message}"):
         registry.framework(name)
+
+
+def test_a_package_that_is_added_or_removed_later_is_noticed(tmp_path, monkeypatch):
+    offer(tmp_path, monkeypatch, "earlier", "")
+    assert "earlier" in registry.names() and "later" not in registry.names()
+    folder = tmp_path / "later-1.dist-info"
+    folder.mkdir()
+    (folder / "entry_points.txt").write_text("[samestep.frameworks]\nlater = later:FRAMEWORK\n")
+    assert {"earlier", "later"} <= {*registry.names()}
+    shutil.rmtree(folder)
+    assert "earlier" in registry.names() and "later" not in registry.names()
 
 
 def test_ctrl_c_during_an_import_stops_the_command(tmp_path, monkeypatch):

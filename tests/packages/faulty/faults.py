@@ -92,7 +92,9 @@ def miscount(faults):
 
     def usage(who):
         own = resource.getrusage(who)
-        return SimpleNamespace(ru_nivcsw=own.ru_nivcsw, ru_minflt=next(most), ru_majflt=0)
+        return SimpleNamespace(
+            ru_nivcsw=own.ru_nivcsw, ru_minflt=next(most), ru_majflt=own.ru_majflt
+        )
 
     clock.resource = SimpleNamespace(RUSAGE_SELF=resource.RUSAGE_SELF, getrusage=usage)
 
