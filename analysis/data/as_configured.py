@@ -121,6 +121,8 @@ def contender_faults(records: MachineRecords, entries: list[dict[str, Any]]) -> 
     for key, numbers in wanted.items():
         if key in there and (lacking := sorted(numbers - there[key])):
             yield f"contenders: {' '.join(key):.80} is not there with threads {lacking}"
+        if numbers and every and (unasked := sorted(there.get(key, set()) - numbers)):
+            yield f"contenders: {' '.join(key):.80} is there with threads {unasked}"
     controls = asked.get("controls") or {}
     if controls.get("variant") in {one.variant for one in measured}:
         labels = {one.variant.partition("+")[2] for one in seen}

@@ -30,6 +30,7 @@ BESIDE_S = 10
 WATTS = 1e6  # more than any machine takes, also if a counter starts again within a turn
 CHANCE = math.log(1e9)  # two contests may draw the same orders by chance if there are fewer
 ASKED = 8  # requests to a contender beside its turns, at most
+Variant = tuple[str, str]  # framework and name
 
 
 def contradictions(records: MachineRecords) -> Iterator[str]:
@@ -38,6 +39,7 @@ def contradictions(records: MachineRecords) -> Iterator[str]:
     yield from study_faults(records.study)
     yield from plan_faults(records)
     yield from belonging(records)
+    yield from variant_faults(records)
     yield from certified(records, works)
     # Earlier records have neither turns nor the state of compilers' caches.
     turnless = not any(
@@ -72,6 +74,7 @@ def described(records: MachineRecords) -> Generator[str, None, dict[str, Workloa
     named: list[tuple[str, Iterable[Any]]] = [
         ("workloads", [one.name for one in records.workloads]),
         ("datasets", [one.workload for one in records.datasets]),
+        ("missing", [one.name for one in records.missing]),
         ("contests", [(one.workload, one.replicate) for one in records.contests]),
         ("certificates", [(one.workload, one.framework) for one in records.certificates]),
         ("study.titles", records.study.titles.values()),
@@ -108,6 +111,42 @@ def belonging(records: MachineRecords) -> Iterator[str]:
             yield f"{key}: {twice[0]} is there twice, in {part.workload}"
 
 
+def variant_faults(records: MachineRecords) -> Iterator[str]:
+    """Check that pitfalls, steps to `tuned`, parts of a step, reduced formats and certificates are
+    of contenders."""
+    tried = [*(one for contest in records.contests for one in contest.contenders)]
+    known = {(one.framework, one.variant) for one in [*tried, *records.missing]}
+    for key in ("pitfalls", "changes", "parts", "reduced"):
+        beside: dict[Variant, Variant] = {}
+        for row in getattr(records, key):
+            own, other = (row.framework, row.variant), (row.framework, row.beside)
+            where = f"{key}: {' '.join(own)}"
+            if own in beside:
+                yield f"{where} is there twice"
+            if strangers := {own, other} - known:
+                yield f"{where}: {' '.join(min(strangers))} is no contender"
+            beside[own] = other
+            if in_a_circle(own, beside):
+                yield f"{where} is beside {row.beside}, which is beside it"
+    everybody = {one.name for one in [*tried, *records.missing]}
+    for certificate in records.certificates if tried else ():
+        for one in certificate.rows:
+            if one.name not in everybody:
+                yield f"certificates: {one.name} on {certificate.workload} is no contender"
+    failed = {one.name for one in tried if one.status == "failed"}
+    if both := failed & {one.name for one in records.missing}:
+        yield f"missing: {min(both)} has failed, so it was there"
+
+
+def in_a_circle(one: Variant, beside: Mapping[Variant, Variant]) -> bool:
+    """Whether the variants that each is `beside` lead back to this one."""
+    seen: set[Variant] = set()
+    while one in beside and one not in seen:
+        seen.add(one)
+        one = beside[one]
+    return one in seen
+
+
 def certified(records: MachineRecords, works: Mapping[str, Workload]) -> Iterator[str]:
     parts = {(one.framework, one.variant) for one in records.parts}
     pitfalls = {(one.framework, one.variant) for one in records.pitfalls}
@@ -139,8 +178,8 @@ def contested(contest: ContestRecord, measured: set[str], records: MachineRecord
         yield f"{min(both)} was measured, and is listed as missing"
     for one in contest.contenders:
         yield from as_named(one)
-        if one.status == "ok" and one.reason:
-            yield f"reason: {one.name} is ok, but has failed: {line(one.reason)}"
+        if (one.status == "ok") is bool(one.reason):
+            yield f"reason: {one.name} is {one.status}, and its reason is {line(one.reason)!r}"
         if len(one.cores) > (most := cores_of(contest)):
             yield f"cores: {len(one.cores)} of {one.name}, but the machine has {most}"
         if (one.idle_mib or 0) > memory_of(contest):

@@ -21,6 +21,7 @@ from workflows.records.machine_records import (
     DatasetRecord,
     MachineRecords,
     MissingRow,
+    PartRow,
     PitfallRow,
     StudyRecord,
     WorkloadRecord,
@@ -323,7 +324,7 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> MachineReco
             for (f, v), (change, beside) in recipe.changes.items()
         ],
         parts=[
-            ChangeRow(framework=f, variant=v, change=part, beside="default")
+            PartRow(framework=f, variant=v, change=part, beside="default")
             for (f, v), part in recipe.parts.items()
         ],
         certificates=[

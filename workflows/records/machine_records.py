@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from frameworks.description import Part
 from workflows.records.kinds import Asked
 from workflows.records.limits import (
     REPLICATES,
@@ -21,7 +22,16 @@ from workflows.records.limits import (
     VariantName,
     WorkloadName,
 )
-from workflows.records.schema import SCHEMA, CertificateRecord, Contender, ContestRecord, Record
+from workflows.records.schema import (
+    SCHEMA,
+    CertificateRecord,
+    Contender,
+    ContestRecord,
+    Record,
+    Version,
+)
+
+Format = Literal["bfloat16", "tf32"]  # the names in frameworks/formats.py
 
 
 class DatasetRecord(Record):
@@ -53,12 +63,24 @@ class PitfallRow(Record):
 
 class ChangeRow(Record):
     """A variant with one `change` to the variant `beside` it, of the same framework: a step from
-    `default` to `tuned`, a part of its step (`forward`, `gradient`), or a format (`bfloat16`)."""
+    `default` to `tuned`."""
 
     framework: FrameworkName
     variant: VariantName
     change: str
     beside: VariantName
+
+
+class PartRow(ChangeRow):
+    """A part of a step, and `beside` it the whole step."""
+
+    change: Part
+
+
+class ReducedRow(ChangeRow):
+    """A variant that computes in a format, and `beside` it the same in float32."""
+
+    change: Format
 
 
 class WorkloadRecord(Record):
@@ -93,7 +115,7 @@ class StudyRecord(Record):
 class MachineRecords(Record):
     """All records of one machine in one study, except the mini-batches."""
 
-    schema_version: int = SCHEMA
+    schema_version: Version = SCHEMA
     machine: MachineName
     study: StudyRecord
     workloads: list[WorkloadRecord]
@@ -101,8 +123,8 @@ class MachineRecords(Record):
     missing: list[MissingRow]
     pitfalls: list[PitfallRow] = []
     changes: list[ChangeRow] = []
-    parts: list[ChangeRow] = []
-    reduced: list[ChangeRow] = []
+    parts: list[PartRow] = []
+    reduced: list[ReducedRow] = []
     certificates: list[CertificateRecord]
     contests: list[ContestRecord]
 

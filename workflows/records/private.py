@@ -4,6 +4,7 @@ Messages of frameworks are full of it. Records are published, so it goes when th
 """
 
 import getpass
+import json
 import os
 import platform
 import re
@@ -16,6 +17,13 @@ from typing import Any
 
 from frameworks.variables import FLAGS
 
+# Escape sequences of terminals, other control characters, and those that turn the direction of
+# text. Messages of frameworks have them; pages, drawings and terminals must not.
+UNPRINTABLE = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(\x07|\x1b\\)?"
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe"
+    "\uffff\U000e0000-\U000e007f]"
+)
 HOME, ELSEWHERE, USER, HOST, SECRET = "~", "...", "(user)", "(host)", "(secret)"
 
 # Keys whose texts are for people. Names of users and hosts are masked in these only, because
@@ -96,10 +104,11 @@ KEYED = [
         (WEAK, TOLD, rf"{MIXED}(?:[A-Za-z\d+=-]{{8,}}(?![\w./+=-])|{ISSUED})"),
         (SIGNATURE, IS, rf"{MIXED}[\w%+/=.-]{{8,}}+(?![(\[])"),
         ("authorization", r"[\"']?\s*[:=]\s*", r"[^\n]+"),  # a scheme and credentials
+        ("basic", r"\s+", rf"{MIXED}[A-Za-z\d+/]{{12,}}={{0,2}}(?![\w./-])"),  # in base64
         ("sshpass", r"[^\n]*?\s-p\s*", r"(?:'[^']*'|\"[^\"]*\"|\S+)"),
     )
 ]
-KEYS = re.compile(f"{STRONG}|{WEAK}|{SIGNATURE}|authorization|sshpass", re.IGNORECASE)
+KEYS = re.compile(f"{STRONG}|{WEAK}|{SIGNATURE}|authorization|basic|sshpass", re.IGNORECASE)
 # What may replace characters other than letters and digits, when a message escapes a text, encodes
 # it for a URL, or joins its lines.
 BETWEEN = r"(?:%[\dA-Fa-f]{2}|\\+(?:[nrt]|x[\da-f]{2}|u[\da-f]{4})|[^A-Za-z0-9])*"
@@ -245,6 +254,7 @@ def own_secrets() -> list[tuple[re.Pattern[str], bool]]:
             part for one in CREDENTIALS.findall(value) for part in (one, one.partition(":")[2])
         ]
         named = [value] if HOLDS_SECRET.search(name) else []
+        parts += [part for own in named for part in within(own) if conspicuous(part)]
         if not named and name not in HARMLESS and conspicuous(value):
             found.setdefault(value, True)
         for one in [*named, *parts]:
@@ -252,6 +262,22 @@ def own_secrets() -> list[tuple[re.Pattern[str], bool]]:
                 found[one] = not LONG_WORD.search(one)
     every = sorted(found.items(), key=lambda item: len(item[0]), reverse=True)
     return [(spelled(secret), free) for secret, free in every]
+
+
+def within(value: str) -> Iterator[str]:
+    """The lines of a secret, such as a key of several lines, and the texts in one of JSON. A
+    message may have only one of them."""
+    with suppress(ValueError, RecursionError):
+        waiting = [json.loads(value)] if value.lstrip().startswith(("{", "[")) else []
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, str):
+                yield item
+                yield from item.split()
+            elif isinstance(item, dict | list):
+                waiting += item.values() if isinstance(item, dict) else item
+    if "\n" in value.strip():
+        yield from map(str.strip, value.splitlines())
 
 
 def known_secret(value: str, number: bool) -> bool:

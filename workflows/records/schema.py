@@ -49,6 +49,7 @@ FASTEST = "fastest"  # what ratios refer to, if to no framework
 Status = Literal["ok", "missing", "failed"]
 CacheState = Literal["off", "cold", "warm"]
 Agreement = Literal["agrees", "declared", "refused", "missing", "failed"]
+Version = Annotated[int, Field(ge=1, le=SCHEMA)]  # of the schema
 Setting = str | int | float | bool
 # The title of a format of frameworks/formats.py, perhaps with the setting that names it.
 Reduced = Annotated[str, Field(pattern=r"^((bfloat16|TF32)( \(.*\))?)?$")]
@@ -215,7 +216,7 @@ class ContestRecord(Record):
     the workload's place in the warm-up, from 0. What a process does only once falls on the first.
     """
 
-    schema_version: int = SCHEMA
+    schema_version: Version = SCHEMA
     study: Study
     machine: MachineName
     workload: WorkloadName
@@ -377,7 +378,7 @@ class CertificateRecord(Record):
     are the reference's.
     """
 
-    schema_version: int = SCHEMA
+    schema_version: Version = SCHEMA
     study: Study
     machine: MachineName
     workload: WorkloadName

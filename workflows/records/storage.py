@@ -23,7 +23,7 @@ from pydantic_core import from_json, to_json
 from workflows.records.columns import BATCHES, DEFAULTS, impossible
 from workflows.records.earlier import READABLE, renamed_fields, upgraded
 from workflows.records.limits import ALL_ROWS, ROWS, TABLE
-from workflows.records.private import anonymous
+from workflows.records.private import UNPRINTABLE, anonymous
 from workflows.records.schema import SCHEMA, Record
 from workflows.records.whole_files import atomic
 
@@ -38,13 +38,6 @@ LEVEL = 19
 PART = 2**20  # bytes that are unpacked at once
 READ = 2**17  # rows that are read at once
 VERSION = b"samestep_schema"  # in the metadata of Parquet files
-# Escape sequences of terminals, other control characters, and those that turn the direction of
-# text. Messages of frameworks have them; pages, drawings and terminals must not.
-UNPRINTABLE = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(\x07|\x1b\\)?"
-    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe"
-    "\uffff\U000e0000-\U000e007f]"
-)
 # In bytes of JSON, whatever may stand for one of them.
 SUSPECT = re.compile(
     rb"\\[ubfr]|\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2[\x80\x81]|\xef(?:\xbb\xbf|\xbf[\xbe\xbf])"

@@ -9,7 +9,7 @@ again, from the form of an earlier samestep to today's.
 import argparse
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,12 +32,16 @@ from workflows.records.machine_records import (
     DatasetRecord,
     MachineRecords,
     MissingRow,
+    PartRow,
     PitfallRow,
+    ReducedRow,
     StudyRecord,
     WorkloadRecord,
 )
 from workflows.records.schema import FASTEST, CertificateRecord, ContestRecord
 from workflows.records.storage import RecordError, read_batches, read_json
+
+R = TypeVar("R", bound=ChangeRow)
 
 
 def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
@@ -86,8 +90,8 @@ def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
         ],
         pitfalls=pitfalls(study),
         changes=changes(study),
-        parts=partial_or_reduced(study, "part"),
-        reduced=partial_or_reduced(study, "reduced"),
+        parts=partial_or_reduced(study, PartRow, "part"),
+        reduced=partial_or_reduced(study, ReducedRow, "reduced"),
         certificates=certificates,
         contests=contests,
     )  # fmt: skip
@@ -145,12 +149,12 @@ def changes(study: Configuration) -> list[ChangeRow]:
     ]
 
 
-def partial_or_reduced(study: Configuration, field: Literal["part", "reduced"]) -> list[ChangeRow]:
+def partial_or_reduced(study: Configuration, kind: type[R], field: str) -> list[R]:
     """The variants that are a part of a step, or computed in a reduced format."""
     return [
-        ChangeRow(framework=name, variant=variant, change=kind, beside=one.compared_with)
+        kind(framework=name, variant=variant, change=change, beside=one.compared_with)
         for name, variant, one in asked(study)
-        if (kind := getattr(one, field))
+        if (change := getattr(one, field))
     ]
 
 

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from workflows.records.limits import Amount, Difference, Seconds
-from workflows.records.private import KNOWN, cut
+from workflows.records.private import KNOWN, UNPRINTABLE, cut
 from workflows.records.schema import CacheState, Settings
-from workflows.records.storage import UNPRINTABLE, with_texts
+from workflows.records.storage import with_texts
 from workflows.worker.training import SAMPLED
 
 LONGEST = 2000  # characters of any text
@@ -37,6 +37,12 @@ class Opened(Answer):
     import_s: Seconds | None = None
     idle_mib: Amount | None = None
     caches: dict[str, CacheState] = {}
+
+    @model_validator(mode="after")
+    def one_or_the_other(self) -> Self:
+        if not self.missing and self.import_s is None:
+            raise ValueError("neither what is missing nor how long the import took")
+        return self
 
 
 class Built(Answer):

@@ -14,7 +14,7 @@ import numpy as np
 
 from frameworks.contract import Setting, Unavailable
 from frameworks.workloads import Weights
-from workflows.records.private import KNOWN, cut
+from workflows.records.private import KNOWN, UNPRINTABLE, cut
 
 REASON = 400  # characters
 TEXT = 200  # of a setting
@@ -53,7 +53,9 @@ def as_settings(given: Any) -> dict[str, Setting]:
     for name, value in given.items():
         if not isinstance(name, str):
             raise TypeError(f"settings() names a setting by {kind(name)}, a text is asked for")
-        found[name[:TEXT]] = as_setting(name[:TEXT], value)
+        if (seen := shown(name)[:TEXT]) in found or not seen:
+            raise ValueError(f"settings() names {'two settings' if seen else 'a setting'} {seen!r}")
+        found[seen] = as_setting(seen, value)
     return found
 
 
@@ -114,15 +116,20 @@ def kind(value: Any) -> str:
 
 
 def explain(error: BaseException) -> str:
-    """One line for the record; the whole traceback goes to the log."""
-    name = type(error).__name__
+    """One line for the record, never empty; the whole traceback goes to the log."""
+    name = shown(type(error).__name__) or "an exception without a name"
     try:
-        text = cut(" ".join(str(error)[:KNOWN].split()), REASON)
+        text = cut(shown(str(error)), REASON)
     except BaseException as another:
         text = f"(its text cannot be had: {type(another).__name__})"
     if isinstance(error, MemoryError) or name in ("OutOfMemoryError", "ResourceExhaustedError"):
         return f"out of memory: {name}: {text}"
     return f"{name}: {text}" if text else name
+
+
+def shown(text: str) -> str:
+    """What is seen of a text, on one line."""
+    return " ".join(UNPRINTABLE.sub(" ", text[:KNOWN]).split())
 
 
 def where(error: BaseException) -> str:

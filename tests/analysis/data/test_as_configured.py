@@ -1,13 +1,23 @@
 """Records that are not of their own configuration are refused: what is left out is named."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from analysis.data.contradictions import contradictions
+from frameworks.description import PARTS
+from frameworks.formats import FORMATS
 from tests.conftest import ROOT
 from workflows.records.machine_folder import read_machine
-from workflows.records.machine_records import MachineRecords, MissingRow
+from workflows.records.machine_records import (
+    ChangeRow,
+    MachineRecords,
+    MissingRow,
+    PartRow,
+    ReducedRow,
+)
 from workflows.records.schema import ContenderRecord
 
 STUDY = ROOT / "reports" / "ablation"
@@ -45,9 +55,29 @@ def other_titles(**titles: str) -> Callable[[MachineRecords], None]:
     return lambda records: records.study.titles.update(titles)
 
 
-def unasked(records: MachineRecords) -> None:
-    row = {"framework": "mxnet", "variant": "default", "device": "cpu", "threads": 1}
-    records.missing.append(MissingRow(**row, reason="wrong results"))
+def missing(framework: str, threads: int) -> Callable[[MachineRecords], None]:
+    row = {"framework": framework, "variant": "default", "device": "cpu", "threads": threads}
+    return lambda records: records.missing.append(MissingRow(**row, reason="wrong results"))
+
+
+def change(variant: str, beside: str) -> Callable[[MachineRecords], None]:
+    row = ChangeRow(framework="jax", variant=variant, change="a layer", beside=beside)
+    return lambda records: records.changes.append(row)
+
+
+def certified(**parts: Any) -> Callable[[MachineRecords], None]:
+    def add(records: MachineRecords) -> None:
+        rows = records.certificates[0].rows
+        rows.append(rows[0].model_copy(update=parts))
+
+    return add
+
+
+def fallen(records: MachineRecords) -> None:
+    one = records.missing[0]
+    contender = records.contests[0].contenders[0]
+    update = {**one.parts(), "status": "failed", "reason": "it fell", "runs": "", "slowed_by": 0.0}
+    records.contests[0].contenders.append(contender.model_copy(update=update))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +93,19 @@ def unasked(records: MachineRecords) -> None:
          "without tensorflow/tuned/cpu/1, which others have"),
         (without_workload, "workloads: mlp: in the configuration, and not in the records"),
         (without_third, "has the replicates [1, 2, 4, 5], of 5"),
-        (unasked, "contenders: mxnet default cpu: in the records, and not in the configuration"),
+        (missing("mxnet", 1),
+         "contenders: mxnet default cpu: in the records, and not in the configuration"),
+        (missing("jax", 77), "contenders: jax default cpu is there with threads [77]"),
+        (lambda one: one.missing.append(one.missing[0]),
+         "missing: pytorch/default/gpu/1 is there twice"),
+        (fallen, "missing: pytorch/default/gpu/1 has failed, so it was there"),
+        (change("default", "default"), "changes: jax default is beside default, which is beside"),
+        (change("default", "tuned"), "changes: jax default is beside tuned, which is beside it"),
+        (change("tuned", "default"), "changes: jax tuned is there twice"),
+        (change("ghost", "default"), "changes: jax ghost: jax ghost is no contender"),
+        (change("default", "ghost"), "changes: jax default: jax ghost is no contender"),
+        (certified(variant="ghost"), "/ghost/cpu/1 on mlp is no contender"),
+        (certified(threads=7), "/cpu/7 on mlp is no contender"),
         (lambda one: one.study.configuration.update(threads=[1, 64]), "with threads [64]"),
         (lambda one: one.study.configuration.update(threads=[1, "all"]), "with threads [2]"),
         (other_titles(pytorch="TensorFlow", tensorflow="PyTorch"),
@@ -87,3 +129,13 @@ def test_what_the_configuration_does_not_say(
     faults = [*contradictions(records)]
     assert any(said in fault for fault in faults), faults
     assert max(map(len, faults)) <= 200
+
+
+@pytest.mark.parametrize(("kind", "known"), [(PartRow, PARTS), (ReducedRow, FORMATS)])
+def test_parts_and_formats_are_those_that_frameworks_have(
+    kind: type[ChangeRow], known: Collection[str]
+) -> None:
+    rest = {"framework": "jax", "variant": "some", "beside": "default"}
+    assert [kind(**rest, change=one).change for one in known] == [*known]
+    with pytest.raises(ValidationError, match="change"):
+        kind(**rest, change="int4")

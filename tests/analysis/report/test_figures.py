@@ -286,6 +286,13 @@ def test_finding_of_series() -> None:
     assert series.first_step([]) == ""
 
 
+def test_losses_near_the_largest_number_leave_the_others_their_figure(found: Make) -> None:
+    findings = found(Recipe(workloads=("mlp",), threads=(1,), replicates=2, rounds=2))
+    row = findings.machine.records.certificates[0].rows[0]
+    row.losses[0], row.losses[10] = 1.7e308, -1.7e308
+    assert "<svg" in draw(losses, findings).svg
+
+
 def test_finding_of_losses(findings: Findings) -> None:
     text = draw(losses, findings).finding
     assert re.match(

@@ -194,6 +194,7 @@ RESULTS = {
     "loss-raises": ("loss", lambda loss: Stubborn()),
     "loss-nan": ("loss", lambda loss: float("nan")),
     "loss-infinite": ("loss", lambda loss: np.float32("inf")),
+    "loss-nearly-infinite": ("loss", lambda loss: 1.7e308),
     "settings-none": ("settings", lambda own: None),
     "settings-nested": ("settings", lambda own: {**own, "blas": {"a": [object()]}}),
     "settings-numbered": ("settings", lambda own: {**own, 7: "seven"}),
@@ -201,6 +202,7 @@ RESULTS = {
     "settings-few": ("settings", lambda own: {"precision": own["precision"]}),
     "settings-nan": ("settings", lambda own: {**own, "blas": np.float64("nan")}),
     "settings-half-a-character": ("settings", lambda own: {**own, "blas": "\udc80 \x1b[1m"}),
+    "settings-alike": ("settings", lambda own: {**own, "blas\x00": "another"}),
     "settings-long": ("settings", lambda own: {**own, "blas": "x" * 10**6, "gpu_memory": 10**400}),
     "weights-none": ("weights", lambda own: None),
     "weights-nan": ("weights", lambda own: {name: w * np.nan for name, w in own.items()}),
@@ -232,7 +234,7 @@ class FaultyAdapter(Adapter):
         if kind == "opening-dies":
             die(signal.SIGSEGV)
         if kind == "opening-unavailable":
-            raise Unavailable
+            raise Unavailable("\x00 \n")
 
     def trainer(self, workload, weights, variant):
         if variant == "raises-from-building":

@@ -193,7 +193,8 @@ def test_names_of_users(user, text, left, monkeypatch: pytest.MonkeyPatch) -> No
      "bearer token", "no password: required", "author: x1y2z3a4", "signature=(None, 32)",
      "input_signature=[TensorSpec(shape=(32,))]", "signature=Signature2(x)", "signature=serving",
      "the forward pass 12a", "secret sharing", "spin 12ab34cd", "hash keys=32", "auth=basic",
-     "authority: nobody", "a pathological pattern 12345abcdef", "~ 5 % and x ~y"],
+     "authority: nobody", "a basic block conv2d_12", "basic training of 128 steps",
+     "a pathological pattern 12345abcdef", "~ 5 % and x ~y"],
 )  # fmt: skip
 def test_an_honest_reason_stays(planted: None, text: str) -> None:
     assert anonymous({"reason": text}) == {"reason": text}
@@ -234,6 +235,29 @@ def test_a_secret_that_is_short_or_of_any_variable(name, value, monkeypatch) -> 
     monkeypatch.setenv(name, value)
     text = anonymous({"reason": f"{value} refused, '{value}'"})["reason"]
     assert value not in text and text.count("(secret)") == 2
+
+
+KEY = "--BEGIN RSA PRIVATE KEY--\nMIIEvQIBADANBgkqhkiG9w0\n4433Zq81xx=\n--END RSA PRIVATE KEY--"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "part"),
+    [("DEPLOY_SSH_KEY", KEY, "4433Zq81xx="), ("DEPLOY_SSH_KEY", KEY, "MIIEvQIBADANBgkqhkiG9w0"),
+     ("GCP_CREDENTIALS", json.dumps({"type": "account", "ids": ["9f3bKeyId77"]}), "9f3bKeyId77"),
+     ("GCP_CREDENTIALS", json.dumps({"key": {"pem": KEY}}), "4433Zq81xx="),
+     ("API_TOKEN", "Zq81xx4433", "Basic dXNlcjpacTgxeHg0NDMz"),
+     ("API_TOKEN", "Zq81xx4433", "basic dXNlcjpacTgxeHg0NDM=")],
+)  # fmt: skip
+def test_a_part_of_a_secret_by_itself(name, value, part, monkeypatch) -> None:
+    monkeypatch.setenv(name, value)
+    left = anonymous({"reason": f"cannot load {part}, of an account"})["reason"]
+    assert part.split()[-1] not in left and "(secret), of an account" in left
+
+
+@pytest.mark.parametrize("broken", ["{", "[" * 100_000, '{"a": 1e999}', "[null, 3]", "{}\n{"])
+def test_a_secret_that_only_looks_like_json(broken, monkeypatch) -> None:
+    monkeypatch.setenv("API_TOKEN", broken)
+    assert anonymous({"reason": "no beads"}) == {"reason": "no beads"}
 
 
 @pytest.mark.parametrize(

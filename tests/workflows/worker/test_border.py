@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from frameworks.contract import Unavailable
-from workflows.worker.border import as_weights, supported
+from workflows.worker.border import as_settings, as_weights, explain, supported
 from workflows.worker.training import train
 
 NETWORK = {"kernel": np.zeros((2, 3)), "bias": np.zeros(3)}
@@ -36,6 +36,27 @@ def test_weights_are_plain_arrays_and_compute_nothing_when_they_are_looked_at(ki
 def test_weights_that_no_record_could_hold_are_refused(given, words):
     with pytest.raises(ValueError, match=words):
         as_weights(given, NETWORK)
+
+
+@pytest.mark.parametrize("given", [{"blas": "1", "blas\x00": "2"}, {"a b": 1, "a\u2028b": 2}])
+def test_settings_that_a_reader_cannot_tell_apart_are_refused(given):
+    with pytest.raises(ValueError, match="names two settings"):
+        as_settings(given)
+    with pytest.raises(ValueError, match="names a setting ''"):
+        as_settings({"\x00 ": "3"})
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ValueError("\x00" * 5000), "ValueError"),
+        (type("", (ValueError,), {})(), "an exception without a name"),
+        (type("\x07", (Unavailable,), {})("\u200e"), "an exception without a name"),
+        (Unavailable("\x00 no\nbeads \n"), "Unavailable: no beads"),
+    ],
+)
+def test_a_failure_always_has_a_reason_that_can_be_seen(error, reason):
+    assert explain(error) == reason
 
 
 @pytest.mark.parametrize("error", [Unavailable("no beads"), NotImplementedError("no beads")])

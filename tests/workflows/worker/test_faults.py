@@ -21,7 +21,8 @@ FEW = (
     "loss-text", "settings-nested", "settings-half-a-character", "weights-vast", "raises-exit",
     "raises-half-a-character", "prints-into-the-pipe", "forks-back", "forks-and-dies", "dies-40",
     "raises-unavailable", "weights-named-vastly", "sets-a-clock", "sets-a-counter",
-    "sets-its-faults", "sets-its-memory", "raises-unimplemented",
+    "sets-its-faults", "sets-its-memory", "raises-unimplemented", "opening-unavailable",
+    "settings-alike",
 )  # fmt: skip
 
 # What a certificate does not ask for.

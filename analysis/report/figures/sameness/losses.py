@@ -18,6 +18,7 @@ from workflows.records.schema import CertificateRow
 
 EVERY = 10  # steps per point: more points would not be visible, but make the file much larger
 FLOOR = 1e-17  # a difference of zero is drawn here, because the axis is logarithmic
+VAST = 1e100  # from here on nothing is drawn, because the ends of an axis overflow
 FEW = 4  # names in a sentence; more are counted
 
 Contender = tuple[str, str]  # framework and variant
@@ -92,7 +93,7 @@ def draw(upper: Axes, lower: Axes, rows: Rows, theme: Theme) -> None:
             "linestyle": theme.dashes(variant),
         }
         steps = np.arange(1, len(held[0].losses) + 1)[::EVERY]
-        upper.plot(steps, held[0].losses[::EVERY], linewidth=width, **style)
+        upper.plot(steps, possible(held[0].losses)[::EVERY], linewidth=width, **style)
         distances = furthest(held)
         if len(distances):
             steps = np.arange(0, len(distances), EVERY)
@@ -109,7 +110,13 @@ def furthest(held: list[CertificateRow]) -> Any:
     if not runs:
         return np.array([])
     stacked = np.stack([run[: min(map(len, runs))] for run in runs])
-    return np.fmax.reduce(np.where(np.isfinite(stacked), np.maximum(stacked, FLOOR), np.nan))
+    return np.fmax.reduce(np.maximum(possible(stacked), FLOOR))
+
+
+def possible(values: Any) -> Any:
+    """Numbers that can be drawn, NaN for the others."""
+    numbers = np.asarray(values, dtype=float)
+    return np.where(np.abs(numbers) < VAST, numbers, np.nan)
 
 
 def agreement(found: Mapping[str, Rows], steps: int) -> str:
