@@ -44,6 +44,7 @@ def wrong(rows, kinds):
     }
 
 
+@pytest.mark.brief
 def test_some_faults_are_rows_and_cost_nobody_anything(study, abacus, monkeypatch):
     monkeypatch.setenv("FAULTS", "some")
     with package("faulty") as folder:
@@ -170,6 +171,11 @@ def test_every_fault_in_one_study(tmp_path, small):
     path = clone.results / "certificates" / "mlp" / "faulty.json.failed"
     certified = {row["variant"]: row for row in json.loads(path.read_text())["rows"]}
     assert certified["none"]["status"] == "agrees"
+    for kind, reason in (
+        ("weights-named-vastly", "names a tensor by 30,000 characters"),
+        ("weights-vast", "numbers, the network has"),
+    ):
+        assert reason in certified[kind]["reason"]
     for kind, (status, _) in OUTCOMES.items():
         assert certified[kind]["reason"] or certified[kind]["status"] == "agrees", kind
         if status != OK and kind not in UNASKED:

@@ -264,8 +264,7 @@ def test_what_was_measured_as_timed_is_a_table(in_float64: Findings, findings: F
 def test_the_page_has_what_right_contenders_of_committed_studies_have_reached() -> None:
     losses, weights, share = [], [], []
     for path in sorted((ROOT / "reports").glob("*/**/records.json.zst")):
-        machine = read(path.parent)
-        if path.parent.is_symlink() or not float64_turns(machine):
+        if path.parent.is_symlink() or not float64_turns(machine := read(path.parent)):
             continue
         found = check_losses(machine, machine.batches)
         for row in as_timed_lines(machine, found):
