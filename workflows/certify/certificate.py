@@ -14,7 +14,7 @@ from frameworks.workloads.distance import MIDDLE, astray
 from frameworks.workloads.parsing import parse_optimiser
 from workflows.certify.as_timed import wrong_as_timed, wrong_float32, wrong_moves, wrong_rounding
 from workflows.certify.diagnosis import Diagnosis, examine, undeclared
-from workflows.certify.following import against, turns_off
+from workflows.certify.following import Followed, against, turns_off
 from workflows.certify.judge import (
     NotComparable,
     compare,
@@ -63,6 +63,7 @@ class Examination:
         # Its certificate only says how far it deviates, and whether it waits for its work.
         self.pitfall = is_pitfall(contender)
         self.deviations = declared(contender, runner.workload.optimiser.kind)
+        self.made = self.deviations  # those that its long run follows
         self.state = declared_state(contender, runner.workload)
         variant = framework(contender.framework).variants[contender.variant]
         self.format = FORMATS.get(variant.reduced)
@@ -172,8 +173,8 @@ class Examination:
 
     def conclude(self, scratch: Path) -> None:
         self.result.cause = ""
-        judge(self.result, self.limits, self.deviations)
-        judge_state(self.result, self.limits.tolerance, self.state.values())
+        judge(self.result, self.limits, self.made)
+        judge_state(self.result, self.limits.tolerance, self.state)
         if not self.pitfall:
             self.compare_miniature(scratch)
 
@@ -196,26 +197,26 @@ class Examination:
                 results |= {name: own} if name in ("long", "full") else {}
         long = results["long"]
         self.result.losses, self.result.restarted = long.losses, restarted(long)
-        self.result.followed = self.followed("long", long, self.deviations)
+        self.made, self.result.followed = self.followed("long", long, self.deviations)
         if "full" in results and self.runner.follows_full:
-            self.result.followed_full = self.followed("full", results["full"], self.deviations)
+            _, self.result.followed_full = self.followed("full", results["full"], self.made)
         return long
 
-    def followed(self, name: str, own: Result, deviations: list[Deviation]) -> Measured | None:
-        """How far a run is from NumPy's with the declared mistakes, of the optimiser and of state
-        that deviates; None if the optimiser deviates, but not as any mistake."""
+    def followed(self, name: str, own: Result, deviations: list[Deviation]) -> Followed:
+        """The deviation of the optimiser that a run follows, and how far it is from NumPy's with
+        that and of state; None, and all deviations, if the optimiser follows none."""
         run = self.runner.runs[name]
         mistakes = [deviation.mistake for deviation in deviations if deviation.mistake]
         astray = max(self.result.state.values(), default=0.0) > self.limits.tolerance
         if not mistakes and (deviations or not astray):
-            return None
+            return deviations, None
         self.say(f"{name} run in NumPy")
         state = {tensor: one.mistake for tensor, one in self.state.items() if one.mistake}
         place = self.runner.place(run.narrow)
-        found = against(own, mistakes, state, self.runner.trained(run), place)
+        found, made = against(own, mistakes, state, self.runner.trained(run), place)
         if found:
             set_aside(found, {*self.runner.workload.idle, *self.state} - {*state})
-        return found
+        return [one for one in deviations if one.mistake == made] or deviations, found
 
     def compare_gradients(self, worker: WorkerProcess, file: Path) -> None:
         self.say("gradients")
@@ -240,9 +241,8 @@ class Examination:
             deviations = declared(self.contender, kind)
             try:
                 run, followed = self.trained_again_with(kind, scratch / "result.npz")
-                row = judge_optimiser(run, self.limits.tolerance, deviations, followed)
-                optimiser = parse_optimiser(exact(kind))
-                workload = replace(self.runner.workload, optimiser=optimiser)
+                row = judge_optimiser(run, self.limits.tolerance, *followed)
+                workload = replace(self.runner.workload, optimiser=parse_optimiser(exact(kind)))
                 self.explain_optimiser(row, deviations, workload, scratch)
             except Unavailable as reason:
                 row = OptimiserRow(status="missing", reason=str(reason))
@@ -250,7 +250,7 @@ class Examination:
                 row = OptimiserRow(status="failed", reason=line(str(error)))
             self.result.optimisers[kind] = row
 
-    def trained_again_with(self, kind: str, file: Path) -> tuple[Measured, Measured | None]:
+    def trained_again_with(self, kind: str, file: Path) -> tuple[Measured, Followed]:
         """Try twice if the process ends, which need not be the optimiser's fault."""
         try:
             return self.trained_with(kind, file)
@@ -259,17 +259,17 @@ class Examination:
                 raise
             return self.trained_with(kind, file)
 
-    def trained_with(self, kind: str, file: Path) -> tuple[Measured, Measured | None]:
+    def trained_with(self, kind: str, file: Path) -> tuple[Measured, Followed]:
         """The long run with another optimiser: compared with the reference's, and with NumPy's if
         a mistake is declared."""
-        name = run_with(kind)
+        name, deviations = run_with(kind), declared(self.contender, kind)
         if name == "substituted" and self.result.substituted:
-            return self.result.substituted, None
+            return self.result.substituted, (deviations, None)
         with self.runner.process(self.contender) as worker:
             own = self.train(worker, name, file)
         if not self.reference.has(name):
             raise Unavailable("the reference has no result with it to compare with")
-        return self.compared(own, name), self.followed(name, own, declared(self.contender, kind))
+        return self.compared(own, name), self.followed(name, own, deviations)
 
     def explain_optimiser(
         self, row: OptimiserRow, deviations: list[Deviation], workload: Workload, scratch: Path
@@ -279,7 +279,7 @@ class Examination:
             return
         found = self.miniature(workload, scratch, deviations)
         if row.status == "refused":
-            row.reason = f"{row.reason}; {found.cause(deviations)}"
+            row.reason = f"{row.reason}; {found.cause(deviations, row.reason)}"
         elif undeclared(found, deviations, workload):
             row.status, row.reason = "refused", f"not what is declared: {found.text}"
 
@@ -348,7 +348,7 @@ class Examination:
             return  # a miniature in float64 cannot explain what only float32 shows
         found = self.miniature(self.runner.workload, scratch, self.deviations)
         if refused:
-            result.cause = found.cause(self.deviations)
+            result.cause = found.cause(self.deviations, result.reason)
         elif result.status == "declared" and self.deviations:
             if undeclared(found, self.deviations, self.runner.workload):
                 result.status, result.reason = "refused", f"not what is declared: {found.text}"

@@ -6,6 +6,7 @@ weights equal the contender's, and the right ones do not. If no mistake reproduc
 contender, the diagnosis says where its run first differs from the right one.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -20,7 +21,7 @@ from frameworks.oracle.mistakes import CATALOGUE, Mistake
 from frameworks.workloads import Weights, Workload, WorkloadError, to_dict
 from frameworks.workloads.smaller import miniature
 from workflows.certify.divergence import AGREES, distance, divergence, listed
-from workflows.certify.judge import NotComparable, require_shapes
+from workflows.certify.judge import MORE, NotComparable, require_shapes
 from workflows.certify.second_look import FEWEST, drifted, shaken
 from workflows.records.thresholds import FINER, LOST, REPRODUCES, WORST
 from workflows.worker.answers import line
@@ -38,10 +39,13 @@ ALL_WELL = (
     f"a miniature of it agrees with plain NumPy in all its {STEPS} steps: look at what only size "
     "or time brings, or at the reference"
 )
-AS_DECLARED = (
-    f"a miniature of it shows only the declared mistake in all its {STEPS} steps, so the fault "
-    "comes later: look at what only size or time brings"
-)
+ONLY = f"a miniature of it shows only the declared mistake in all its {STEPS} steps"
+AT_SIZE = f"{ONLY}: look at what only size or time brings"
+AS_DECLARED = f"{ONLY}, so the fault comes later: look at what only size or time brings"
+IN_FLOAT32 = f"{ONLY}; a difference this small may be a number in float32, such as a decay"
+ENOUGH = "declare a {0}_within of at least what the {0} is off, such as twice that"
+SEEN = re.compile(r"differs by (\S+) .* step (\d+)")  # in a reason
+FAINT = 1e-6  # relative; what float32 makes of a number is less
 
 
 class Diagnosis(NamedTuple):
@@ -56,9 +60,20 @@ class Diagnosis(NamedTuple):
         """Whether it makes a mistake that these declare."""
         return bool({deviation.mistake for deviation in deviations} & {*self.mistakes})
 
-    def cause(self, deviations: Iterable[Deviation]) -> str:
-        """Why a contender that declares these was refused. What it declares is no cause."""
-        return AS_DECLARED if self.makes(deviations) else self.text
+    def cause(self, deviations: Iterable[Deviation], reason: str) -> str:
+        """Why a contender that declares these was refused for this reason. What it declares is no
+        cause, unless it is more than declared."""
+        makes = self.makes(deviations)
+        if makes or self.text == ALL_WELL:
+            for what in ("loss", "state"):
+                if reason.startswith(MORE.format(what)):
+                    return ENOUGH.format(what)
+        if not makes:
+            return self.text
+        seen = SEEN.search(reason)
+        if seen and int(seen[2]) > STEPS:
+            return AS_DECLARED
+        return IN_FLOAT32 if seen and float(seen[1]) < FAINT else AT_SIZE
 
 
 def examine(

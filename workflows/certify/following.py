@@ -28,6 +28,7 @@ from workflows.worker import training
 # NumPy computes one thing at a time, because a large network takes gigabytes.
 ALONE = RLock()
 Found = TypeVar("Found")
+Followed = tuple[list[Deviation], Measured | None]
 
 
 def once(compute: Callable[..., Found]) -> Callable[..., Found]:
@@ -45,8 +46,9 @@ def once(compute: Callable[..., Found]) -> Callable[..., Found]:
 
 def against(
     own: Result, mistakes: Sequence[str], state: Mapping[str, str], workload: Workload, folder: Path
-) -> Measured | None:
-    """How far a run is from NumPy's: with one of the optimiser's mistakes, if any, the closest.
+) -> tuple[Measured | None, str]:
+    """How far a run is from NumPy's with one of the optimiser's mistakes, if any: the closest, and
+    which that is.
 
     `state` are tensors with their mistakes. Each is compared with the right one or the mistake's,
     whichever is closer after the first step. `folder` has the workload's mini-batches and initial
@@ -63,18 +65,19 @@ def against(
             raise NotComparable(f"{named}{suggestion(mistake, CATALOGUE)}{known}")
         if mistake in mistakes and not of_optimisers(mistake):
             raise NotComparable(f"{named}, which is none of an optimiser{known}")
-    found = []
-    choices: list[tuple[str, ...]] = [(mistake,) for mistake in mistakes] or [()]
-    for made in choices:
+    found: dict[str, Measured] = {}
+    for tried in mistakes or [""]:
+        made = (tried,) if tried else ()
         if right := mistaken(made, workload, folder, len(own.losses), tuple(own.weights)):
-            found.append(compare(own, right))
+            found[tried] = compare(own, right)
             for mistake in dict.fromkeys(state.values()):
                 tensors = [name for name in state if state[name] == mistake]
                 with_it = (*made, mistake)
                 if another := mistaken(with_it, workload, folder, len(own.losses),
                                        tuple(own.weights)):  # fmt: skip
-                    closer(found[-1], compare(own, another), tensors)
-    return min(found, key=lambda one: one.worst_loss, default=None)
+                    closer(found[tried], compare(own, another), tensors)
+    closest = min(found, key=lambda one: found[one].worst_loss, default="")
+    return found.get(closest), closest
 
 
 def turns_off(

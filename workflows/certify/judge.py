@@ -1,6 +1,6 @@
 """Judges a certificate: how far two results are apart, and which status follows."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 import numpy as np
@@ -32,6 +32,7 @@ from workflows.records.thresholds import (
 FROM, FROM_NUMPY = "from the reference's", "from NumPy's"
 NONE: Weights = {}
 BESIDE = "not what is declared: beside the declared mistake, "
+MORE = "more than declared: {} off by"  # the loss or state
 CANCELLED, NOTHING = 1e-2, 1e-12  # of the other gradients; a gradient's root mean square
 
 
@@ -120,7 +121,8 @@ def require_shapes(weights: Weights, wanted: Weights) -> None:
 
 
 def judge(row: CertificateRow, limits: CertificateEntry, deviations: list[Deviation]) -> None:
-    """Set the row's status and reason from what was measured."""
+    """Set the row's status and reason from what was measured. `deviations` are those that the run
+    follows, or all if it follows none."""
     tolerance = limits.tolerance
     wrong = (
         wrong_start(row.long, tolerance)
@@ -130,15 +132,12 @@ def judge(row: CertificateRow, limits: CertificateEntry, deviations: list[Deviat
     own = wrong_run(row.long, tolerance) or wrong_run(row.full, tolerance, "at full size ")
     if own and deviations and not wrong:
         early = early_loss(row.long, row.full)
-        bound = min(deviation.loss_within for deviation in deviations)
         wrong = wrong_run(row.substituted, tolerance, "with plain SGD ") or wrong_run(
             row.substituted_full, tolerance, "with plain SGD at full size "
         )
-        if not early <= bound:
-            wrong = wrong or (
-                f"more than declared: loss off by {early:.1e} {FROM}, declared {bound:.1e}"
-            )
-        wrong = wrong or wrong_beside(deviations, row.followed, tolerance, row.followed_full)
+        wrong = wrong or wrong_deviation(
+            early, deviations, row.followed, tolerance, row.followed_full
+        )
     elif own:
         wrong = wrong or own
     wrong = wrong or wrong_restart(row, tolerance) or wrong_as_timed(row, limits)
@@ -164,24 +163,34 @@ def judge_optimiser(
     wrong = wrong_run(run, tolerance)
     if not wrong:
         return OptimiserRow(status="agrees", run=run)
-    bound = min((deviation.loss_within for deviation in deviations), default=0.0)
-    if wrong_start(run, tolerance) or not early_loss(run) <= bound:
+    if deviations and not wrong_start(run, tolerance):
+        wrong = wrong_deviation(early_loss(run), deviations, followed, tolerance)
+    if wrong:
         return OptimiserRow(status="refused", reason=wrong, run=run)
-    if beside := wrong_beside(deviations, followed, tolerance):
-        return OptimiserRow(status="refused", reason=beside, run=run)
     return OptimiserRow(status="declared", reason=reasons(deviations), run=run)
 
 
-def wrong_beside(
-    deviations: Iterable[Deviation],
+def wrong_deviation(
+    off: float,
+    deviations: Sequence[Deviation],
     followed: Measured | None,
     tolerance: float,
     full: Measured | None = None,
 ) -> str:
+    """What is wrong with a deviation of the optimiser, with which the loss is `off`."""
+    more = more_than_declared("loss", off, max(one.loss_within for one in deviations))
+    if not followed:
+        return more or unnamed(deviations)
+    return wrong_beside(followed, tolerance, full) or more
+
+
+def more_than_declared(what: str, off: float, bound: float) -> str:
+    return "" if off <= bound else f"{MORE.format(what)} {off:.1e} {FROM}, declared {bound:.1e}"
+
+
+def wrong_beside(followed: Measured, tolerance: float, full: Measured | None = None) -> str:
     """What a run does beside the mistakes that are declared, which NumPy made in every step."""
     limit = max(tolerance, REPRODUCES)
-    if not followed:
-        return unnamed(deviations)
     return wrong_run(followed, limit, BESIDE, FROM_NUMPY) or wrong_run(
         full, limit, f"{BESIDE}at full size ", FROM_NUMPY
     )
@@ -273,22 +282,19 @@ def larger(some: dict[str, float], others: dict[str, float]) -> dict[str, float]
     return some | {name: max(value, some.get(name, 0.0)) for name, value in others.items()}
 
 
-def judge_state(row: CertificateRow, tolerance: float, deviations: Iterable[Deviation]) -> None:
+def judge_state(row: CertificateRow, tolerance: float, state: Mapping[str, Deviation]) -> None:
     """Add what is declared of state to a row that is not refused, or refuse it."""
     off = max(row.state.values(), default=0.0)
     if row.status not in ("agrees", "declared") or off <= tolerance:
         return
-    own = list(dict.fromkeys(deviations))
-    bound = min(deviation.state_within for deviation in own)
-    wrong = (
-        ""
-        if off <= bound
-        else (f"more than declared: state off by {off:.1e} {FROM}, declared {bound:.1e}")
-    )
+    own, wrong = list(dict.fromkeys(state.values())), ""
     if not all(deviation.mistake for deviation in own):
-        wrong = wrong or unnamed(own)
+        wrong = unnamed(own)
     elif row.followed:  # a part of a step is not
-        wrong = wrong or wrong_beside(own, row.followed, tolerance, row.followed_full)
+        wrong = wrong_beside(row.followed, tolerance, row.followed_full)
+    for name in sorted(row.state, key=row.state.__getitem__, reverse=True):
+        bound = state[name].state_within
+        wrong = wrong or more_than_declared("state", row.state[name], bound)
     row.status = "refused" if wrong else "declared"
     row.reason = wrong or "; ".join(filter(None, [row.reason, reasons(own)]))
 

@@ -65,7 +65,7 @@ class PartExamination(Examination):
             found = self.runner.train_turns(worker, self.contender)
         wrong = self.compare_turns(found)
         self.judge(f"{moved} changed: {STILL}" if moved else "", wrong)
-        judge_state(self.result, self.limits.tolerance, self.state.values())
+        judge_state(self.result, self.limits.tolerance, self.state)
 
     def compare_step(self, worker: WorkerProcess, file: Path) -> str:
         """Compare a step of the long run's network with the reference's first. Returns a parameter

@@ -56,7 +56,7 @@ class Reexamined(Protocol):
     contender: PlannedContender
     result: CertificateRow
     limits: CertificateEntry
-    deviations: list[Deviation]
+    made: list[Deviation]
     idle: dict[str, float]
     say: Callable[[str], None]
 
@@ -77,7 +77,7 @@ def look_again(examined: Reexamined) -> bool:
     for name, measured in runs.items():
         setattr(row, name, measured.beginning(FEWEST))
     widest = examined.limits.model_copy(update={"tolerance": max(tolerance, LOST)})
-    judge(row, widest, examined.deviations)
+    judge(row, widest, examined.made)
     if row.status == "refused":
         if row.reason == wrong_as_timed(row, widest) != examined.result.reason:
             examined.result.reason = f"{row.reason}; in float64, {examined.result.reason}"

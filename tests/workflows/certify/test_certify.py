@@ -5,18 +5,26 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from frameworks.contract import Deviation
 from frameworks.registry import framework
 from tests.conftest import package
 from tests.workflows.conftest import rows, several
-from workflows.certify.diagnosis import AS_DECLARED
+from workflows.certify.diagnosis import (
+    ALL_WELL,
+    AS_DECLARED,
+    AT_SIZE,
+    ENOUGH,
+    IN_FLOAT32,
+    Diagnosis,
+)
 from workflows.certify.following import against
-from workflows.certify.judge import NotComparable
+from workflows.certify.judge import NotComparable, more_than_declared, wrong_beside
 from workflows.certify.runs import FAILED, Reference, Result, Runner, run_with
 from workflows.certify.stage import make_reference, side_by_side
 from workflows.certify.summary import distance, summary
 from workflows.planning.plan import PlannedContender
 from workflows.progress import Progress
-from workflows.records.schema import OptimiserRow
+from workflows.records.schema import Measured, OptimiserRow
 from workflows.records.storage import write_json
 from workflows.stages.failures import failures, ways
 from workflows.worker.process import WorkerDied
@@ -182,6 +190,43 @@ def test_a_declared_mistake_is_followed_to_the_last_step(certified):
     assert "beside the declared mistake, loss differs by" in strays.reason
     assert "at step 22 (allowed 1e-09)" in strays.reason
     assert strays.cause == AS_DECLARED  # and not how to mend what is declared
+
+
+@pytest.mark.parametrize(
+    ("reason", "cause"),
+    [
+        (wrong_beside(Measured(loss=[0.0] * 12 + [1e-3], weights={}), 1e-12), AS_DECLARED),
+        (wrong_beside(Measured(loss=[0.0] * 11 + [1e-3], weights={}), 1e-12), AT_SIZE),
+        (wrong_beside(Measured(loss=[0.0], weights={1: {"w": 1.7e-9}}), 1e-12), IN_FLOAT32),
+        ("after restart() the loss of step 20 differs by 1.0e-03 from before", AT_SIZE),
+        (more_than_declared("loss", 8e-3, 0.0), ENOUGH.format("loss")),
+    ],
+)
+def test_a_fault_comes_later_only_if_it_is_seen_later_than_in_a_miniature(reason, cause):
+    own = [Deviation("optimiser.adam", "another", mistake="beta1-in-float32")]
+    assert Diagnosis("it trains like one", ("beta1-in-float32",)).cause(own, reason) == cause
+    assert Diagnosis("something else", wrong=True).cause(own, reason) == "something else"
+    state = more_than_declared("state", 8e-3, 0.0)
+    assert Diagnosis(ALL_WELL).cause([], state) == ENOUGH.format("state")
+
+
+@pytest.mark.parametrize(("other", "bound", "status"), [(0.0, 1e-3, "declared"),
+                                                        (1e-3, 0.0, "refused")])  # fmt: skip
+def test_the_bound_is_that_of_the_deviation_that_the_run_follows(
+    study, monkeypatch, other, bound, status
+):
+    variants = framework("abacus").variants
+    (own,) = variants["rounded"].deviations
+    both = (replace(own, mistake="amsgrad", reason="another", loss_within=other),
+            replace(own, loss_within=bound))  # fmt: skip
+    monkeypatch.setitem(variants, "rounded", replace(variants["rounded"], deviations=both))
+    row = rows(study, "rounded", certificate={"steps": 10, "optimisers": []})["rounded"]
+    assert row.status == status
+    if status == "declared":
+        assert row.reason == f"optimiser.adam: {own.reason}"
+    else:
+        assert row.reason.startswith("more than declared: loss off by")
+        assert row.cause == ENOUGH.format("loss")
 
 
 def test_a_deviation_without_a_mistake_that_numpy_can_make_is_refused(certified):

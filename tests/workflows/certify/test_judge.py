@@ -62,7 +62,7 @@ def test_what_is_surely_wrong_is_named_before_what_may_be_rounding(loss, first):
     row = row.model_copy(update=parts)
     judge(row, ASKED, [])
     assert row.reason.startswith("loss differs by")
-    assert not look_again(SimpleNamespace(result=row, limits=ASKED, deviations=[]))
+    assert not look_again(SimpleNamespace(result=row, limits=ASKED, made=[]))
     assert row.reason.startswith(first) and f"loss differs by {loss:.1e}" in row.reason
 
 
@@ -176,11 +176,21 @@ def test_state_that_is_declared_to_deviate_is_bounded_and_all_else_is_compared()
     ):
         row = CertificateRow(framework="f", variant="v", device="cpu", threads=1, status="agrees")
         row.state = {"v": off}
-        judge_state(row, ASKED.tolerance, [STATE, STATE])
+        judge_state(row, ASKED.tolerance, {"v": STATE})
         assert (row.status, row.reason) == (status, reason)
     row.status, row.reason, row.state = "declared", "optimiser.adam: a reason", {"v": 0.02}
-    judge_state(row, ASKED.tolerance, [STATE])
+    judge_state(row, ASKED.tolerance, {"v": STATE})
     assert row.reason == "optimiser.adam: a reason; state.batch_norm.variance: another reason"
+
+
+def test_each_tensor_of_state_has_the_bound_of_its_own_deviation():
+    row = CertificateRow(framework="f", variant="v", device="cpu", threads=1, status="agrees")
+    row.state = {"v": 0.02, "u": 0.01}
+    state = {"v": STATE, "u": replace(STATE, state_within=0.015)}
+    judge_state(row, ASKED.tolerance, state)
+    assert row.status == "declared"
+    judge_state(row, ASKED.tolerance, {**state, "u": replace(STATE, state_within=1e-3)})
+    assert row.reason.startswith("more than declared: state off by 1.0e-02")
 
 
 def test_state_that_is_declared_to_deviate_is_the_mistake_in_every_step():
@@ -191,7 +201,7 @@ def test_state_that_is_declared_to_deviate_is_the_mistake_in_every_step():
     ):
         row = CertificateRow(framework="f", variant="v", device="cpu", threads=1, status="agrees")
         row = row.model_copy(update={"state": {"v": 0.02}, "followed": EXACT, **changed})
-        judge_state(row, ASKED.tolerance, [deviation])
+        judge_state(row, ASKED.tolerance, {"v": deviation})
         assert row.status == "refused" and words in row.reason
 
 
@@ -232,6 +242,11 @@ def test_another_optimiser_is_judged_by_itself():
     assert judge_optimiser(NEAR, 1e-12, [DEVIATION], measured(1e-10)).status == "declared"
     assert judge_optimiser(NEAR, 1e-12, [DEVIATION], measured(1e-7)).status == "refused"
     assert judge_optimiser(measured(1e-4, start=1e-6), 1e-12, [DEVIATION]).status == "refused"
+    small = replace(DEVIATION, loss_within=1e-6)
+    reason = judge_optimiser(NEAR, 1e-12, [small], EXACT).reason
+    runs = {"long": NEAR, "substituted": EXACT, "followed": EXACT}
+    assert reason == judged(small, **runs)[1]
+    assert reason == f"more than declared: loss off by 1.0e-04 {FROM}, declared 1.0e-06"
 
 
 def test_a_loss_that_is_no_number_is_said_so():
