@@ -1,5 +1,6 @@
 """What is declared to differ, and an optimiser that differs and is not."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -7,7 +8,9 @@ import pytest
 from frameworks.contract import Deviation
 from frameworks.oracle import OracleTrainer
 from frameworks.oracle.mistakes import CATALOGUE
+from frameworks.registry import framework
 from workflows.certify import judge
+from workflows.certify.as_timed import wrong_fence
 from workflows.conformance.networks import Basis
 from workflows.conformance.rules import certificates
 from workflows.conformance.rules.truths import with_mistakes
@@ -44,6 +47,36 @@ def test_a_certificate_with_a_refused_optimiser_does_not_hold(examine, monkeypat
     found = certificates.certificate(examine("flawed-weights", workloads=SMALL).subject)
     assert found.status == "broken"
     assert found.seen == "mlp: refused: adam refused: loss differs by 1.0e-01"
+
+
+def test_a_certificate_that_is_refused_for_the_fence_says_how_to_mend_the_fence(
+    examine, monkeypatch
+):
+    """The rule about the fence may hold, because it has another network."""
+    pytest.importorskip("torch")
+    row = CertificateRow(framework="flawed-weights", variant="default", device="cpu", threads=1,
+                         status="refused", unfenced=0.9)  # fmt: skip
+    row.reason = wrong_fence(row)
+    monkeypatch.setattr(certificates, "examined", lambda *_: row)
+    found = certificates.certificate(examine("flawed-weights", workloads=SMALL).subject)
+    assert found.mend.startswith("mlp: the fence: wait in synchronise()")
+
+
+def test_a_quick_certificate_holds_a_deviation_of_another_optimiser_to_its_bound(
+    examine, monkeypatch
+):
+    pytest.importorskip("torch")
+    variants = framework("abacus").variants
+    small = replace(variants["rounded"].deviations[0], loss_within=0.0)
+    monkeypatch.setitem(variants, "rounded", replace(variants["rounded"], deviations=(small,)))
+    mlp = {"mlp": {**SMALL["mlp"], "optimiser": "sgd"}}
+    found = certificates.certificate(examine("abacus", variant="rounded", workloads=mlp).subject)
+    assert found.status == "broken"
+    assert "adam refused: more than declared: loss off by" in found.seen
+    assert found.seen.endswith("declare a loss_within of at least what the loss is off, such as "
+                               "twice that")  # fmt: skip
+    asked = certificates.configured(examine("abacus", workloads=mlp).subject)
+    assert asked.other_optimisers("mlp") == []
 
 
 @pytest.mark.parametrize(("component", "status"), [("adam", "holds"), ("rmsprop", "broken")])

@@ -11,12 +11,15 @@ from frameworks.device import HOST
 from frameworks.registry import framework, versions
 from frameworks.workloads import Workload, load
 from frameworks.workloads.datasets.mnist import MnistSettings
+from frameworks.workloads.optimisers import OPTIMISERS
+from workflows.certify.as_timed import wrong_fence
 from workflows.certify.certificate import Examination
 from workflows.certify.diagnosis import ALL_WELL, examine
 from workflows.certify.judge import declared, declared_state
 from workflows.certify.runs import FAILED, Reference, Runner
 from workflows.certify.stage import make_reference
 from workflows.conformance.engine import Finding, Rule, broken, does_not_apply, holds
+from workflows.conformance.rules.timing import WAIT
 from workflows.conformance.subject import Subject
 from workflows.planning.configfiles import parse
 from workflows.planning.configuration import Configuration
@@ -37,9 +40,10 @@ from workflows.stages.prepare import prepare
 
 REFERENCE = "pytorch"
 BATCHES = 40  # of each workload, over and over: enough to see all layers trained
-QUICK = {"steps": 20, "full_steps": 1, "optimisers": []}
+QUICK = {"steps": 20, "full_steps": 1}
 SHORT = {"warmup": 1, "rounds": 1, "turn": 2}  # nothing is timed
 OK = ("agrees", "declared")
+NAMED = "mend what the reason names, such as a tensor or a restart"
 
 
 class Saying(Progress):
@@ -99,11 +103,8 @@ def against(
             status = "refused" if others and row.status in OK else row.status
             steps = f"{asked.steps} steps of {plan.reference.name}" * (status in OK)
             text = "; ".join(filter(None, [steps, row.reason, *others]))
-            return (
-                status,
-                text,
-                row.cause or "mend what the reason names, such as a tensor, the fence or a restart",
-            )
+            mend = f"the fence: {WAIT}" if row.reason and row.reason == wrong_fence(row) else NAMED
+            return status, text, row.cause or mend
     return alone(subject, workload, folders.root)
 
 
@@ -167,6 +168,9 @@ def as_if_detected(study: Configuration, folders: Folders, command: str) -> Plan
 
 def configured(subject: Subject) -> Configuration:
     name, variant = subject.description.name, subject.variant
+    # No other rule sees how far the loss of a declared deviation is off.
+    contender = subject.contender(subject.device, subject.threads)
+    deviating = [kind for kind in OPTIMISERS if declared(contender, kind)]
     own = {"framework": name, "variants": [variant], "devices": [subject.device]}
     reference = {"framework": REFERENCE, "variants": ["default"], "devices": [HOST.name]}
     if name == REFERENCE:
@@ -184,7 +188,7 @@ def configured(subject: Subject) -> Configuration:
             "workloads": entries(subject.workloads),
             "controls": False,
             "contest": SHORT,
-            "certificate": QUICK if subject.quick else {},
+            "certificate": {**QUICK, "optimisers": deviating} if subject.quick else {},
             "interpreters": {name: subject.interpreter},
         }
     )

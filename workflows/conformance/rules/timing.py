@@ -23,6 +23,10 @@ PRODUCTS = 1024  # size of the matrices, and samples, of the work that threads s
 SECONDS = 0.7  # processor time of threads comes in ticks of 10 ms
 MORE_THAN_ONE, NO_MORE_THAN_ONE = 1.5, 1.2
 NONE = "n/a"
+WAIT = (
+    "wait in synchronise() until the device has done all its work, updates of the weights "
+    "included; work that is left over is in nobody's time"
+)
 READ = "read the number back from the framework: a setting that is written down says nothing"
 MEND = (
     "set every pool of threads of the framework to Conditions.threads in Adapter.__init__; "
@@ -55,11 +59,7 @@ def waited(subject: Subject) -> Finding:
         f"{share:.0%} of them was left to be done"
     )
     if growth < GROWTH or share > UNFENCED:
-        return broken(
-            text,
-            "wait in synchronise() until the device has done all its work, updates of the weights "
-            "included; work that is left over is in nobody's time",
-        )
+        return broken(text, WAIT)
     return holds(text)
 
 
