@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from frameworks.contract import Deviation
+from frameworks.contract import Deviation, Variant
 from frameworks.oracle import OracleTrainer
 from frameworks.oracle.mistakes import CATALOGUE
 from frameworks.registry import framework
@@ -13,6 +13,7 @@ from workflows.certify import judge
 from workflows.certify.as_timed import wrong_fence
 from workflows.conformance.networks import Basis
 from workflows.conformance.rules import certificates
+from workflows.conformance.rules.description import oddities
 from workflows.conformance.rules.truths import with_mistakes
 from workflows.records.schema import CertificateRow, OptimiserRow
 from workflows.records.thresholds import REPRODUCES
@@ -77,6 +78,23 @@ def test_a_quick_certificate_holds_a_deviation_of_another_optimiser_to_its_bound
                                "twice that")  # fmt: skip
     asked = certificates.configured(examine("abacus", workloads=mlp).subject)
     assert asked.other_optimisers("mlp") == []
+
+
+@pytest.mark.parametrize(
+    ("component", "mistake", "words"),
+    [
+        ("optimiser.rmsprob", "rmsprop-centred", "'optimiser.rmsprob', did you mean 'optimiser.rm"),
+        ("state.batch_norm.varianse", "", ", state.batch_norm.variance may deviate"),
+        ("optimiser.rmsprop", "nesterov", "'nesterov', which is none of optimiser.rmsprop; it may"),
+        ("optimiser.adam", "amsgrat", "none of optimiser.adam, did you mean 'amsgrad'?"),
+        ("optimiser.adam", "amsgrad", ""),
+        ("state.batch_norm.variance", "batch-norm-running-variance-biased", ""),
+    ],
+)
+def test_a_deviation_has_a_component_and_a_mistake_that_fit(abacus, component, mistake, words):
+    own = Variant("a", deviations=(Deviation(component, "another", mistake=mistake),))
+    found = [*oddities(replace(framework("abacus"), variants={"default": own}))]
+    assert len(found) == bool(words) and words in "".join(found)
 
 
 @pytest.mark.parametrize(("component", "status"), [("adam", "holds"), ("rmsprop", "broken")])

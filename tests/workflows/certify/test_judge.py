@@ -210,7 +210,8 @@ def test_a_deviation_may_be_what_fits_its_component():
     assert "rmsprop-epsilon-inside-the-root" in names("optimiser.rmsprop")
     assert "batch-norm-running-variance-biased" in names("state.batch_norm.variance")
     assert not {"adam-of-keras", "bias-missing"} & {*names("state.batch_norm.variance")}
-    assert names("state.no_layer.mean") == []
+    assert names("state.no_layer.mean") == names("optimiser.rmsprob") == []
+    assert "learning-rate-in-float32" in names("optimiser.sgd")
     assert {*names("optimiser.momentum")} < {*CATALOGUE}
 
 

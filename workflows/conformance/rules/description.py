@@ -11,9 +11,9 @@ from pathlib import Path
 from frameworks.contract import Framework
 from frameworks.description import NAME
 from frameworks.device import DEVICES
-from frameworks.oracle.mistakes import CATALOGUE
+from frameworks.workloads.optimisers import OPTIMISERS
 from frameworks.workloads.parsing import suggestion
-from workflows.certify.judge import names, of_optimisers
+from workflows.certify.judge import names
 from workflows.conformance.engine import Finding, Rule, broken, holds
 from workflows.conformance.subject import Subject
 from workflows.planning.code import ROOT
@@ -21,6 +21,7 @@ from workflows.worker.process import WorkerDied
 from workflows.worker.sources import sources
 
 PRECISIONS = ("float32", "float64")
+DEVIATING = (*(f"optimiser.{kind}" for kind in OPTIMISERS), "state.batch_norm.variance")
 
 # What an adapter's source has no business with.
 MODULES = {"time", "timeit", "datetime", "argparse", "optparse", "click", "logging"}
@@ -95,15 +96,16 @@ def oddities(d: Framework) -> Iterator[str]:
         yield f"precisions {d.precisions}: float32, and float64 where there is it"
     for name, variant in d.variants.items():
         for deviation in variant.deviations:
-            mistake, known = deviation.mistake, deviation.mistake in CATALOGUE
-            of_one = deviation.component.startswith("optimiser.")
-            foreign = known and of_one and not of_optimisers(mistake)
-            if mistake and (foreign or not known):
-                of = " of an optimiser" if foreign else suggestion(mistake, CATALOGUE)
+            component, mistake = deviation.component, deviation.mistake
+            if not (fits := names(component)):
                 yield (
-                    f"variant {name!r} declares the mistake {mistake!r}, which is none{of}; "
-                    f"{deviation.component} may be "
-                    f"{', '.join(names(deviation.component)) or 'none'}"
+                    f"variant {name!r} declares a deviation of {component!r}"
+                    f"{suggestion(component, DEVIATING)}; {', '.join(DEVIATING)} may deviate"
+                )
+            elif mistake and mistake not in fits:
+                yield (
+                    f"variant {name!r} declares the mistake {mistake!r}, which is none of "
+                    f"{component}{suggestion(mistake, fits)}; it may be {', '.join(fits)}"
                 )
 
 
