@@ -112,9 +112,9 @@ def belonging(records: MachineRecords) -> Iterator[str]:
 
 
 def variant_faults(records: MachineRecords) -> Iterator[str]:
-    """Check that pitfalls, steps to `tuned`, parts of a step, reduced formats and certificates are
-    of contenders."""
-    tried = [*(one for contest in records.contests for one in contest.contenders)]
+    """Check that pitfalls, steps to `tuned`, parts of a step and reduced formats are of contenders,
+    and that no two are made of each other."""
+    tried = [one for contest in records.contests for one in contest.contenders]
     known = {(one.framework, one.variant) for one in [*tried, *records.missing]}
     for key in ("pitfalls", "changes", "parts", "reduced"):
         beside: dict[Variant, Variant] = {}
@@ -128,14 +128,6 @@ def variant_faults(records: MachineRecords) -> Iterator[str]:
             beside[own] = other
             if in_a_circle(own, beside):
                 yield f"{where} is beside {row.beside}, which is beside it"
-    everybody = {one.name for one in [*tried, *records.missing]}
-    for certificate in records.certificates if tried else ():
-        for one in certificate.rows:
-            if one.name not in everybody:
-                yield f"certificates: {one.name} on {certificate.workload} is no contender"
-    failed = {one.name for one in tried if one.status == "failed"}
-    if both := failed & {one.name for one in records.missing}:
-        yield f"missing: {min(both)} has failed, so it was there"
 
 
 def in_a_circle(one: Variant, beside: Mapping[Variant, Variant]) -> bool:
@@ -152,14 +144,15 @@ def certified(records: MachineRecords, works: Mapping[str, Workload]) -> Iterato
     pitfalls = {(one.framework, one.variant) for one in records.pitfalls}
     looked = [*required_keys(records.certificates)]
     everybody = {one.name for contest in records.contests for one in contest.contenders}
-    if everybody:  # contests may be older than a change of the reference
-        everybody |= {row.name for one in records.certificates for row in one.rows}
+    if everybody:
         everybody |= {one.name for one in records.missing}
     for certificate in (one for one in records.certificates if one.workload in works):
         own, where = works[certificate.workload], f"on {certificate.workload}"
         for fault in certificate_faults(certificate, own, everybody):
             yield f"certificates: {certificate.framework} {where}: {fault}"
         for row in certificate.rows:
+            if everybody and row.name not in everybody:
+                yield f"certificates: {row.name} {where} is no contender"
             named = (row.framework, row.variant)
             whole = () if named in parts | pitfalls else looked
             for fault in row_faults(row, certificate, own, named in parts, whole):
@@ -174,10 +167,13 @@ def contested(contest: ContestRecord, measured: set[str], records: MachineRecord
     everybody = {one.name for one in contest.contenders}
     if strangers := {name for order in contest.order for name in order} - everybody:
         yield f"its order has {min(strangers)}, no contender"
-    if both := measured & {one.name for one in records.missing}:
+    absent = {one.name for one in records.missing}
+    if both := measured & absent:
         yield f"{min(both)} was measured, and is listed as missing"
     for one in contest.contenders:
         yield from as_named(one)
+        if one.status == "failed" and one.name in absent:
+            yield f"missing: {one.name} has failed, so it was there"
         if (one.status == "ok") is bool(one.reason):
             yield f"reason: {one.name} is {one.status}, and its reason is {line(one.reason)!r}"
         if len(one.cores) > (most := cores_of(contest)):

@@ -102,12 +102,14 @@ def test_each_has_words_of_its_own():
 def test_authors_are_told_the_names_that_there_are() -> None:
     page = (ROOT / "docs" / "extending.md").read_text()
     listed = page.partition("\nThe names (")[2].split("\n\n")[1]
-    told = {
+    by_optimiser = {
         kind: {*re.findall(r"`([a-z0-9.-]+)`", names)}
         for kind, names in re.findall(r"^- (\w+): (.*(?:\n  .*)*)", listed, re.M)
     }
     for kind in OPTIMISERS:
-        assert told["all"] | told.get(kind, set()) == {*possible(f"optimiser.{kind}")}
-    assert told.keys() - {"all"} < {*OPTIMISERS}
+        assert by_optimiser["all"] | by_optimiser.get(kind, set()) == {
+            *possible(f"optimiser.{kind}")
+        }
+    assert by_optimiser.keys() - {"all"} < {*OPTIMISERS}
     optimisers = {one.mistake for one in DEVIATIONS if one.component.startswith("optimiser.")}
-    assert optimisers < set().union(*told.values()) < {*CATALOGUE}
+    assert optimisers < set().union(*by_optimiser.values()) < {*CATALOGUE}

@@ -28,6 +28,7 @@ from workflows.worker import training
 # NumPy computes one thing at a time, because a large network takes gigabytes.
 ALONE = RLock()
 Found = TypeVar("Found")
+# The deviations that a run follows, all if none, and how far it is from NumPy's.
 Followed = tuple[list[Deviation], Measured | None]
 
 
