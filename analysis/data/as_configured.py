@@ -11,7 +11,7 @@ from typing import Any
 
 from analysis.format import few
 from frameworks.device import HOST
-from frameworks.workloads import Workload
+from frameworks.workloads import Workload, load
 from frameworks.workloads.sweeps import members
 from workflows.records.limits import confused
 from workflows.records.machine_records import DatasetRecord, MachineRecords, StudyRecord
@@ -19,6 +19,7 @@ from workflows.records.schema import FASTEST, UNCOMPARED, Contender, percentage
 from workflows.records.storage import shown
 
 MNIST, STAND_IN = "mnist", "stand-in"
+NO_LAYERS = {"from", "batch", "samples", "dataset", "loss", "optimiser", "certificate"}
 JUDGING = ("margin", "confidence", "target_precision")
 NAMED = 3  # names in a message; more are counted
 
@@ -43,6 +44,24 @@ def dataset_faults(dataset: DatasetRecord, work: Workload, study: StudyRecord) -
         yield f"is of kind {dataset.kind!r}, but {kinds[0]!r} was asked for"
     if asked.get("seed", dataset.seed) != dataset.seed:
         yield f"has seed {dataset.seed}, but the study's is {asked['seed']!r:.80}"
+
+
+def size_faults(work: Workload, study: StudyRecord) -> Iterator[str]:
+    """The sizes that the configuration gives a workload, and that its description contradicts. What
+    it leaves to the catalogue is not compared, because a later catalogue may have another."""
+    entry = (study.configuration.get("workloads") or {}).get(work.name) or {}
+    try:
+        asked = load(work.name, entry)
+    except Exception:  # it may be of another version, or anything
+        return
+    data, samples = asked.dataset, "samples" in entry or "dataset" in entry
+    for what, given, own, wanted in (
+        ("samples in a mini-batch", "batch" in entry, work.batch, asked.batch),
+        ("samples", samples, work.dataset.samples, data.samples),
+        ("parameters", entry.keys() - NO_LAYERS, work.parameters, asked.parameters),
+    ):
+        if given and own != wanted:
+            yield f"has {own} {what}, but {wanted} in its configuration"
 
 
 def study_faults(study: StudyRecord) -> Iterator[str]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import chain, pairwise
 from typing import Any
 
-from analysis.data.as_configured import dataset_faults, plan_faults, study_faults
+from analysis.data.as_configured import dataset_faults, plan_faults, size_faults, study_faults
 from analysis.data.certificate_faults import certificate_faults, required_keys, row_faults
 from analysis.data.rows import CORES, cores_of
 from analysis.format import line
@@ -71,6 +71,8 @@ def described(records: MachineRecords) -> Generator[str, None, dict[str, Workloa
         ):
             if (said := getattr(workload, key)) != true:
                 yield f"workloads.{number}.{key}: {said}, its description has {true}"
+        for fault in size_faults(own, records.study):
+            yield f"workloads.{number}.description: {own.name:.40} {fault}"
     named: list[tuple[str, Iterable[Any]]] = [
         ("workloads", [one.name for one in records.workloads]),
         ("datasets", [one.workload for one in records.datasets]),

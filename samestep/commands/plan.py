@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
         study, where = located([STUDY, *arguments.configfile])
         folders = Folders(Path("results") / fingerprint() / study.study)
         require_ready(study, where)
-        lines = opening(study, folders, f"reports/{study.study}/report.html")
+        lines = opening(study, folders, where, f"reports/{study.study}/report.html")
     except (ConfigurationError, NotReady, RecordError, DataError, ValueError, OSError) as error:
         raise Problem(explained(error)) from None
     print(*lines[:-1], sep="\n")

@@ -1,6 +1,7 @@
 """Before anything is measured: what can be checked, and what is going to happen."""
 
 import math
+import re
 import subprocess
 import sys
 import textwrap
@@ -51,7 +52,13 @@ def require_ready(
             could read the records.
     """
     for fault in unready(study, cores):
-        raise NotReady(f"{where(fault)}: {fault}")
+        raise NotReady(in_its_file(fault, where))
+
+
+def in_its_file(fault: str, where: Callable[[str], str]) -> str:
+    """The fault after the file that sets its key, if it begins with a key."""
+    key = re.split(r"[.:]", fault, maxsplit=1)[0]
+    return f"{where(fault)}: {fault}" if key in Configuration.model_fields else fault
 
 
 def unready(study: Configuration, cores: int | None) -> Iterator[str]:
@@ -97,16 +104,21 @@ def and_adapter(name: str) -> str:
 
 
 def opening(
-    study: Configuration, folders: Folders, report: str, again: str = "", snakemake: bool = True
+    study: Configuration,
+    folders: Folders,
+    where: Callable[[str], str],
+    report: str,
+    again: str = "",
+    snakemake: bool = True,
 ) -> list[str]:
     """What will be measured, for how long, on which data, and where the report will be.
-    `snakemake`: whether Snakemake runs the study.
+    `where`: as for `require_ready`. `snakemake`: whether Snakemake runs the study.
 
     Raises:
         NotReady: the configured data are not there, or the study does not fit here.
     """
     for shortage in needs.shortages(study, folders, snakemake):
-        raise NotReady(shortage)
+        raise NotReady(in_its_file(shortage, where))
     own = contenders_here(study)
     workloads = names.listing(map(names.workload, study.workloads))
     frameworks = names.listing(framework(one.framework).title for one in own)
@@ -116,7 +128,7 @@ def opening(
         "time": lasting(study, folders),
         "needs": needs.said(study, folders),
         "warning": needs.doubtful(study, folders),
-        "data": data(study, folders),
+        "data": data(study, folders, where),
         "report": report,
     }
     return [
@@ -154,7 +166,7 @@ def devices(own: Sequence[PlannedContender]) -> str:
     return names.listing(DEVICES[one.device].title for one in own)
 
 
-def data(study: Configuration, folders: Folders) -> str:
+def data(study: Configuration, folders: Folders, where: Callable[[str], str]) -> str:
     """Where MNIST comes from; "" if no workload needs it."""
     for name in study.workloads:
         if study.workload(name).dataset.kind != "mnist":
@@ -166,7 +178,7 @@ def data(study: Configuration, folders: Folders) -> str:
         try:
             return expected(MnistSettings(**study.mnist.model_dump()))
         except DataError as error:
-            raise NotReady(str(error)) from None
+            raise NotReady(in_its_file(str(error), where)) from None
     return ""
 
 

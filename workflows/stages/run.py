@@ -223,7 +223,7 @@ def main() -> int:
         folders = Folders(Path("results") / machine / study.study)
         require_ready(study, where)
         report = f"reports/{study.study}/report.html"
-        lines = opening(study, folders, report, again, snakemake=False)
+        lines = opening(study, folders, where, report, again, snakemake=False)
         print(*lines, sep="\n", file=sys.stderr)
         write_request(folders, study, machine, again)
         run = Run(study, folders)

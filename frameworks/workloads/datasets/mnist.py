@@ -209,7 +209,7 @@ def stand_in(settings: MnistSettings, samples: int | None, why: str) -> Images:
 def how_to_mend(settings: MnistSettings, fault: str) -> str:
     files = " and ".join(file.name for file in SPLITS[settings.split])
     return (
-        f"`source: mnist`, but MNIST is not available: {fault}. Do one of these:\n"
+        f"mnist.source: `mnist`, but MNIST is not available: {fault}. Do one of these:\n"
         f"- put {files}, gzipped or not, into a folder and name it as mnist's `folder` in the "
         f"configuration or in the environment variable {FOLDER};\n"
         f"- run once with a network, to fill the cache {mirrors.cache_folder()} from "

@@ -55,6 +55,10 @@ def other_titles(**titles: str) -> Callable[[MachineRecords], None]:
     return lambda records: records.study.titles.update(titles)
 
 
+def sizes(**given: Any) -> Callable[[MachineRecords], None]:
+    return lambda records: records.study.configuration["workloads"].update(mlp=given)
+
+
 def missing(framework: str, threads: int) -> Callable[[MachineRecords], None]:
     row = {"framework": framework, "variant": "default", "device": "cpu", "threads": threads}
     return lambda records: records.missing.append(MissingRow(**row, reason="wrong results"))
@@ -112,6 +116,9 @@ def fallen(records: MachineRecords) -> None:
          "'TensorFlow' is a name of tensorflow, too"),
         (other_titles(mine="Py Torch"), "study.titles: 'Py Torch' is a name of pytorch, too"),
         (other_titles(mine="\uff2a\uff21\uff38"), "is a name of jax, too"),
+        (sizes(batch=256), "mlp has 32 samples in a mini-batch, but 256 in its configuration"),
+        (sizes(samples=12_800), "mlp has 10000 samples, but 12800 in its configuration"),
+        (sizes(hidden=[64]), "mlp has 11003001 parameters, but 640129 in its configuration"),
         (lambda one: setattr(one.contests[3], "order", one.contests[0].order), "its order is that"),
         (lambda one: setattr(one.contests[0].turns[0], "cores", 2), "cores: 2 in a turn of"),
         (lambda one: one.study.configuration["contenders"].append({"framework": 10**1500}),

@@ -139,6 +139,10 @@ HUGE = {"contest": ("warmup", "rounds", "turn", "discard", "timeout_s"),
             "workloads: mlp: 6e+19 floating-point operations in a step",
         ),
         (
+            {"workloads": {"resnet-50": {"blocks": [10**9, 1]}}},
+            "workloads: resnet-50: blocks: 1,000,000,001 in all, at most 1,000 are possible",
+        ),
+        (
             {"workloads": {"divide": {"repeat": 10**9}}},
             "workloads: divide: 1e+09 repeats of an operation, at most 1e+06",
         ),

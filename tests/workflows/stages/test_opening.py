@@ -34,14 +34,14 @@ def test_the_opening_fits_the_screen_and_says_what_is_to_come(asked, tmp_path, m
     monkeypatch.setenv(FOLDER, "")
     wide = {"from": "mnist-cnn", "filters": [2, 2], "samples": 64}
     study = asked(workloads={"own-digits": wide}, replicates=3, threads=[1, 2])
-    lines = opening(study, Folders(tmp_path), "reports/small/report.html", "make study")
+    lines = opening(study, Folders(tmp_path), where, "reports/small/report.html", "make study")
     text = "\n".join(lines)
     assert max(map(len, lines)) <= WIDTH
     assert "Abacus on own-digits" in text and "1 and 2 threads, CPU" in text
     assert "for 3 replicates" in text and "`make study` goes on" in text
     assert "the built-in stand-in" in text and FOLDER in text  # and how to have MNIST instead
     assert "at least 5, at most 8" in "\n".join(
-        opening(asked(minutes=15, replicates=8), Folders(tmp_path), "r")
+        opening(asked(minutes=15, replicates=8), Folders(tmp_path), where, "r")
     )
 
 
@@ -56,7 +56,7 @@ def test_the_estimate_grows_with_what_there_is_to_do(asked):
 
 def test_minutes_that_are_too_few_are_said(asked, tmp_path):
     def said(**changes):
-        return " ".join(" ".join(opening(asked(**changes), Folders(tmp_path), "r")).split())
+        return " ".join(" ".join(opening(asked(**changes), Folders(tmp_path), where, "r")).split())
 
     long = {"steps": 10_000}
     assert "Even" not in said(minutes=15, replicates=8)
@@ -190,21 +190,35 @@ def test_a_study_that_does_not_fit_is_refused(asked, tmp_path, monkeypatch):
     wider = asked(workloads={"mlp": {"features": 2000, "hidden": [4000], "samples": 400}})
     numbers = asks.least % needs.LEAST_BYTES  # beside what any process takes
     assert needs.needs(wider, folders).least - asks.least > 99 * numbers > 0
-    assert any("GB of memory, of" in line for line in opening(study, folders, "r"))
+    assert any("GB of memory, of" in line for line in opening(study, folders, where, "r"))
     monkeypatch.setattr(needs, "memory_here", lambda: asks.least - 1)
-    with pytest.raises(NotReady, match=r"contest\.together: .* of memory are here\. Make smaller"):
-        opening(study, folders, "r")
+    with pytest.raises(
+        NotReady, match=r"^mine\.yaml: contest\.together: .* of memory are here\. Make smaller"
+    ):
+        opening(study, folders, where, "r")
     monkeypatch.setattr(needs, "memory_here", lambda: 1e12)
     monkeypatch.setattr(needs, "disk_here", lambda folder: asks.disk - 1)
-    with pytest.raises(NotReady, match=r"are free there\. Make room"):
-        opening(study, folders, "r")
+    with pytest.raises(NotReady, match=r"^\S+: the study writes .* are free there\. Make room"):
+        opening(study, folders, where, "r")
     monkeypatch.setenv("SAMESTEP_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(needs, "disk_here", lambda folder: 1e9)
     alone = asked(isolate=True)
     assert f"0.5 GB to 1.6 GB for environments in {tmp_path}" in needs.said(alone, folders)
     monkeypatch.setattr(needs, "disk_here", lambda folder: 1e9 if folder == folders.root else 4e8)
     with pytest.raises(NotReady, match=r"isolated environments take 0\.5 GB at least, and 0\.4 GB"):
-        opening(alone, folders, "r")
+        opening(alone, folders, where, "r")
+
+
+def test_a_folder_without_mnist_is_refused_by_the_file_that_names_it(asked, tmp_path, monkeypatch):
+    wide = {"from": "mnist-cnn", "filters": [2, 2], "samples": 64}
+    study = asked(workloads={"digits": wide}, mnist={"folder": str(tmp_path / "gone")})
+    with pytest.raises(
+        NotReady, match=rf"^mine\.yaml: mnist\.folder: {tmp_path}/gone: this folder"
+    ):
+        opening(study, Folders(tmp_path), where, "r")
+    monkeypatch.setenv(FOLDER, str(tmp_path / "gone"))
+    with pytest.raises(NotReady, match=rf"^{FOLDER}: {tmp_path}/gone: this folder"):
+        opening(asked(workloads={"digits": wide}), Folders(tmp_path), where, "r")
 
 
 def test_a_plan_counts_the_memory_of_certificates_and_warns_if_it_may_be_too_little(
@@ -214,10 +228,10 @@ def test_a_plan_counts_the_memory_of_certificates_and_warns_if_it_may_be_too_lit
     large = {"features": 4000, "hidden": [5000, 4000], "samples": 40, "optimiser": {"adam": {}}}
     study, folders = asked(workloads={"mlp": large}), Folders(tmp_path)
     assert 3.4e9 < needs.needs(study, folders).memory < 7e9
-    text = "\n".join(opening(study, folders, "r"))
+    text = "\n".join(opening(study, folders, where, "r"))
     assert "warning" not in text
     monkeypatch.setattr(needs, "memory_here", lambda: 3e9)
-    text = " ".join("\n".join(opening(study, folders, "r")).split())
+    text = " ".join("\n".join(opening(study, folders, where, "r")).split())
     assert "warning 3.0 GB of memory may be too little" in text and "contest.together" in text
 
 
