@@ -3,6 +3,7 @@
 import copy
 import gc
 import os
+import runpy
 import shutil
 import signal
 import subprocess
@@ -31,6 +32,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ROOT / "tests" / "packages"
+EAGER = PACKAGES / "eager"
 
 # A study that takes a second or two: the abacus on a tiny perceptron. Its few mini-batches say
 # nothing about small differences, so that only a large one may withhold a ratio.
@@ -60,6 +62,11 @@ FIRST = (
 COMPILED = "samestep-tests-"
 
 
+def path(*folders: Path | str) -> str:
+    """The variable `PYTHONPATH` of a process that tests start."""
+    return os.pathsep.join(map(str, [EAGER, *folders]))
+
+
 def pytest_configure(config):
     """JAX compiles each program once for all tests: compiling takes half of its time there. The
     folder has no limit of size. Otherwise JAX would read all of it, under a lock, for each
@@ -69,6 +76,8 @@ def pytest_configure(config):
         config.add_cleanup(folder.cleanup)
         os.environ["JAX_COMPILATION_CACHE_DIR"] = folder.name
         os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+    runpy.run_path(str(EAGER / "sitecustomize.py"))
+    os.environ["PYTHONPATH"] = path(*filter(None, [os.environ.get("PYTHONPATH")]))
 
 
 def pytest_collection_modifyitems(items):
@@ -121,7 +130,7 @@ def findable(name: str, patch: pytest.MonkeyPatch) -> str:
     """Make a package of `tests/packages` findable, here and in workers, as if it were installed."""
     folder = str(PACKAGES / name)
     patch.syspath_prepend(folder)
-    patch.setenv("PYTHONPATH", folder)
+    patch.setenv("PYTHONPATH", path(folder))
     return folder
 
 

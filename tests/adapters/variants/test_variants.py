@@ -110,15 +110,14 @@ def test_each_step_leads_from_default_to_tuned() -> None:
         assert set(seen) - {"tuned"} == framework(name).intermediate
 
 
-def test_no_compiler_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_compiler_is_a_reason() -> None:
     cpp_builder = pytest.importorskip("torch._inductor.cpp_builder")
     from torch._inductor import config
 
-    monkeypatch.setattr(config.cpp, "cxx", ("no-such-compiler",))
-    cpp_builder.get_cpp_compiler.cache_clear() if hasattr(
-        cpp_builder.get_cpp_compiler, "cache_clear"
-    ) else None
-    with pytest.raises(Unavailable, match="needs a C\\+\\+ compiler and found none"):
+    if hasattr(cpp_builder.get_cpp_compiler, "cache_clear"):
+        cpp_builder.get_cpp_compiler.cache_clear()
+    none = config.patch({"cpp.cxx": ("no-such-compiler",)})
+    with none, pytest.raises(Unavailable, match="needs a C\\+\\+ compiler and found none"):
         Contender("pytorch", "compile").trainer(REGRESSION)
 
 

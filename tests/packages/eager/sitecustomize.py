@@ -1,0 +1,75 @@
+"""Spares the processes of tests an import. Python imports this file at its start.
+
+Each optimiser of PyTorch imports the compiler, `torch._dynamo`, to tell it what to leave alone.
+That takes as long as the import of PyTorch. Here it imports it if something has been compiled.
+"""
+
+import sys
+from functools import partial, wraps
+from importlib.abc import MetaPathFinder
+from importlib.machinery import PathFinder
+
+
+def compiling():
+    return "torch._dynamo" in sys.modules
+
+
+def left_alone(original):
+    """The decorator of functions that the compiler leaves alone."""
+
+    def decorator(function=None, recursive=True):
+        if function is None:
+            return partial(decorator, recursive=recursive)
+        told = original(function, recursive)
+
+        @wraps(function)
+        def call(*arguments, **named):
+            return (told if compiling() else function)(*arguments, **named)
+
+        return call
+
+    return decorator
+
+
+def with_gradients(original):
+    """The decorator of an optimiser's step, which has gradients only if they are asked for."""
+
+    def decorator(step):
+        told = original(step)
+
+        @wraps(step)
+        def call(self, *arguments, **named):
+            if compiling():
+                return told(self, *arguments, **named)
+            with sys.modules["torch"].set_grad_enabled(self.defaults["differentiable"]):
+                return step(self, *arguments, **named)
+
+        return call
+
+    return decorator
+
+
+DECORATORS = {
+    "torch._compile": ("_disable_dynamo", left_alone),
+    "torch.optim.optimizer": ("_use_grad_for_differentiable", with_gradients),
+}
+
+
+class Eager(MetaPathFinder):
+    """Finds the two modules of PyTorch, and changes a decorator of each."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in DECORATORS:
+            return None
+        spec = PathFinder.find_spec(name, path)
+        execute, (decorator, changed) = spec.loader.exec_module, DECORATORS[name]
+
+        def exec_module(module):
+            execute(module)
+            setattr(module, decorator, changed(getattr(module, decorator)))
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+sys.meta_path.insert(0, Eager())
