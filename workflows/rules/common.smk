@@ -91,7 +91,11 @@ onstart:
             todo = [file.removeprefix(own) for file in made if file.startswith(own)]
             if any(file.startswith(MEASURED) for file in todo):
                 require_ready(study, WHERE, cores)
-                said = [str(node)] if node else opening(study, folders, WHERE, SCREEN.report, AGAIN)
+                said = (
+                    [str(node)]
+                    if node
+                    else opening(study, folders, WHERE, SCREEN.report, AGAIN)
+                )
                 print(*said, sep="\n", file=sys.stderr)
             write_request(folders, study, machine, command(), todo, cores)
     except (NotReady, RecordError, OSError) as error:
