@@ -16,7 +16,7 @@ from typing import NamedTuple
 import psutil  # type: ignore[import-untyped]
 
 from frameworks.device import DEVICES
-from frameworks.workloads import Workload, narrowed
+from frameworks.workloads import Workload, leaves, narrowed
 from workflows.machine.fingerprint import available_cores
 from workflows.planning.configuration import MOST, Configuration
 from workflows.planning.isolated import environment, environments_folder, isolated
@@ -34,10 +34,12 @@ from workflows.records.limits import ALL_ROWS, ROWS, TURNS
 from workflows.records.storage import BYTES
 
 FLOAT32, FLOAT64 = 4, 8
-# Measured in default studies on two cores, at the processes' largest: Python and a framework, and
-# the copies of weights, of gradients and of an optimiser's state that frameworks hold.
+# Measured in committed studies on two cores, at the processes' largest: Python and a framework,
+# and the copies of weights, of gradients and of an optimiser's state that frameworks hold, and
+# those of what the layers give.
 PROCESS_BYTES = 350e6
 COPIES = 3.0
+OUTPUTS = 2.0
 COMPARED = 2  # copies of weights in float64 beside each worker of a certificate
 WEIGHTS_KEPT = 7  # steps after which the reference's weights are kept
 LEAST_BYTES = 30e6  # of any process: Python and NumPy
@@ -82,11 +84,13 @@ def needs(study: Configuration, folders: Folders) -> Needs:
     able = [one for one in own if not one.missing]
     other = [*controls(study, able), *loaded(study, able), *uncompared(study, able)]
     processes = len({one.process for one in [*able, *other]})
-    held = max(sum(state(workloads[name]) for name in group) for group in study.groups.values())
+    groups = [[workloads[name] for name in group] for group in study.groups.values()]
+    held = max(sum(map(state, group)) for group in groups)
+    passed = max(map(outputs, workloads.values()))
     batches = sum(mini_batches(workload) for workload in workloads.values())
     numbers = len(able) * held
-    least = processes * LEAST_BYTES + numbers
-    memory = processes * PROCESS_BYTES + COPIES * numbers + batches
+    least = processes * LEAST_BYTES + numbers + max(map(kept, workloads.values()))
+    memory = processes * PROCESS_BYTES + COPIES * numbers + OUTPUTS * len(able) * passed + batches
     memory = max(memory, certified(workloads.values(), able))
     rows = len([*own, *other]) * len(workloads) * (study.replicates or 10)
     rows *= study.contest.warmup + study.contest.rounds * study.contest.turn
@@ -113,7 +117,8 @@ def certified(workloads: Iterable[Workload], able: Sequence[PlannedContender]) -
     processes, and as many as there are cores train in float64 at the same time."""
     count = max(Counter(one.framework for one in able).values(), default=0)
     largest = max(
-        FLOAT64 * (COMPARED * one.parameters + COPIES * state(one) / FLOAT32) for one in workloads
+        FLOAT64 * (COMPARED * one.parameters + (COPIES * state(one) + outputs(one)) / FLOAT32)
+        for one in workloads
     )
     return count * PROCESS_BYTES + min(count, len(available_cores())) * largest
 
@@ -158,6 +163,18 @@ def certificates(study: Configuration, name: str, rows: int) -> float:
 def state(workload: Workload) -> float:
     """Weights, their gradients and the optimiser's state, at the least."""
     return FLOAT32 * workload.parameters * (2 + workload.optimiser.slots)
+
+
+def outputs(workload: Workload) -> float:
+    """What all layers give in a step."""
+    numbers = sum(prod(stage.output_shape) for stage in leaves(workload.stages))
+    return float(FLOAT32 * workload.batch * numbers)
+
+
+def kept(workload: Workload) -> float:
+    """What trained layers were given in a step, at the least: their gradients need it."""
+    trained = (stage for stage in leaves(workload.stages) if stage.parameter_shapes)
+    return float(FLOAT32 * workload.batch * sum(prod(stage.input_shape) for stage in trained))
 
 
 def mini_batches(workload: Workload) -> float:
@@ -253,7 +270,16 @@ def doubtful(study: Configuration, folders: Folders) -> str:
 def shortages(study: Configuration, folders: Folders, snakemake: bool) -> Iterator[str]:
     """What this machine has too little of for the study, and what to do."""
     asked, memory = needs(study, folders), memory_here()
-    if asked.least > memory:
+    works = {name: study.workload(name) for name in study.workloads}
+    alone = {name: LEAST_BYTES + state(one) + kept(one) for name, one in works.items()}
+    largest = max(alone, key=alone.__getitem__)
+    if alone[largest] > memory:
+        yield (
+            f"workloads.{largest}: each process holds {large(alone[largest])} at least, with "
+            "weights, optimiser state and what layers were given in a step, and "
+            f"{large(memory)} of memory are here. Use a smaller network or smaller mini-batches."
+        )
+    elif asked.least > memory:
         yield (
             f"contest.together: the processes of a contest hold {large(asked.least)} at least, "
             f"with weights and optimiser state, and {large(memory)} of memory are here. Make "

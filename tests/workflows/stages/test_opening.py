@@ -192,10 +192,12 @@ def test_a_study_that_does_not_fit_is_refused(asked, tmp_path, monkeypatch):
     assert needs.needs(wider, folders).least - asks.least > 99 * numbers > 0
     assert any("GB of memory, of" in line for line in opening(study, folders, where, "r"))
     monkeypatch.setattr(needs, "memory_here", lambda: asks.least - 1)
-    with pytest.raises(
-        NotReady, match=r"^mine\.yaml: contest\.together: .* of memory are here\. Make smaller"
-    ):
+    with pytest.raises(NotReady, match=r"^mine\.yaml: workloads\.mlp: .* Use a smaller network"):
         opening(study, folders, where, "r")
+    two = asked(threads=[1, 2])
+    with pytest.raises(NotReady, match=r"^mine\.yaml: contest\.together: .* Make smaller contests"):
+        monkeypatch.setattr(needs, "memory_here", lambda: asks.least + 1)
+        opening(two, folders, where, "r")
     monkeypatch.setattr(needs, "memory_here", lambda: 1e12)
     monkeypatch.setattr(needs, "disk_here", lambda folder: asks.disk - 1)
     with pytest.raises(NotReady, match=r"^\S+: the study writes .* are free there\. Make room"):
@@ -207,6 +209,22 @@ def test_a_study_that_does_not_fit_is_refused(asked, tmp_path, monkeypatch):
     monkeypatch.setattr(needs, "disk_here", lambda folder: 1e9 if folder == folders.root else 4e8)
     with pytest.raises(NotReady, match=r"isolated environments take 0\.5 GB at least, and 0\.4 GB"):
         opening(alone, folders, where, "r")
+
+
+def test_what_layers_give_needs_memory(asked, tmp_path, monkeypatch):
+    """Mini-batches of more samples: the weights are the same, and the images between layers are
+    not."""
+    folders, given = Folders(tmp_path), []
+    for batch in (64, 64_000):
+        images = {"from": "mnist-cnn", "samples": 64_000, "batch": batch}
+        given.append(needs.needs(asked(workloads={"images": images}), folders))
+    few, many = given
+    kept = 4 * 63_936 * (28 * 28 + 13 * 13 * 32 + 5 * 5 * 64 + 128)  # before four trained layers
+    assert many.least - few.least == pytest.approx(kept, rel=0.2)
+    assert many.memory > few.memory + kept
+    monkeypatch.setattr(needs, "memory_here", lambda: kept)
+    with pytest.raises(NotReady, match=r"^mine\.yaml: workloads\.images: .* smaller mini-batches"):
+        opening(asked(workloads={"images": images}), folders, where, "r")
 
 
 def test_a_folder_without_mnist_is_refused_by_the_file_that_names_it(asked, tmp_path, monkeypatch):
