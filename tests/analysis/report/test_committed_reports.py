@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, python
+from analysis.__main__ import main as analyse
+from tests.conftest import ROOT
 from workflows.planning.configfiles import parse, read
 from workflows.records.machine_folder import read_machine
 
@@ -27,7 +28,7 @@ def test_a_committed_report_is_rebuilt_from_its_records(name: str, tmp_path: Pat
         others = ["--earlier", *sorted((ROOT / "reports" / "repeats").glob(same))]
     brief = ["--brief"] * (name in BRIEF)
     words = map(str, [*folders, *others, "--out", tmp_path])
-    python("-m", "analysis", *words, *brief, check=True)
+    assert analyse([*words, *brief]) == 0
     rebuilt = files(tmp_path)
     assert rebuilt.keys() == files(committed).keys()
     for file, content in files(committed).items():
