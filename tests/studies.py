@@ -11,7 +11,7 @@ import pandas as pd
 import yaml
 
 from benchmarks.kills.study import copy_code
-from tests.conftest import PACKAGES, SMALL, path
+from tests.conftest import PACKAGES, SMALL, python_path
 
 FINISHED = {**SMALL, "replicates": 2, "devices": ["cpu", "gpu"]}
 OUTPUT = "output.txt"
@@ -34,7 +34,7 @@ class Clone:
             self.configure(configuration)
         self.environment = {
             **os.environ,
-            "PYTHONPATH": path(PACKAGES / "abacus"),
+            "PYTHONPATH": python_path(PACKAGES / "abacus"),
             "SAMESTEP_MACHINE": machine,
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         }

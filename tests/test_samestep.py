@@ -399,7 +399,7 @@ def test_a_plan_that_does_not_fit_is_refused(tmp_path, monkeypatch, capsys, abac
     monkeypatch.chdir(tmp_path)
     wide = {"mlp": {"features": 10**5, "hidden": [10**6], "batch": 4, "samples": 400}}
     wide["mnist-cnn"] = False
-    assert "mine.yaml: workloads.mlp: each process holds" in refused(
+    assert "mine.yaml: workloads.mlp: a process that trains mlp holds" in refused(
         capsys, *plan_of(tmp_path, small, workloads=wide)
     )
     many = {"replicates": 1000, "minutes": None, "contest": {"rounds": 600}}

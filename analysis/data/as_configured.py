@@ -19,7 +19,7 @@ from workflows.records.schema import FASTEST, UNCOMPARED, Contender, percentage
 from workflows.records.storage import shown
 
 MNIST, STAND_IN = "mnist", "stand-in"
-NO_LAYERS = {"from", "batch", "samples", "dataset", "loss", "optimiser", "certificate"}
+BESIDE_LAYERS = {"from", "batch", "samples", "optimiser", "certificate"}
 JUDGING = ("margin", "confidence", "target_precision")
 NAMED = 3  # names in a message; more are counted
 
@@ -47,21 +47,24 @@ def dataset_faults(dataset: DatasetRecord, work: Workload, study: StudyRecord) -
 
 
 def size_faults(work: Workload, study: StudyRecord) -> Iterator[str]:
-    """The sizes that the configuration gives a workload, and that its description contradicts. What
-    it leaves to the catalogue is not compared, because a later catalogue may have another."""
-    entry = (study.configuration.get("workloads") or {}).get(work.name) or {}
+    """The sizes that the configuration gives a workload, and that its description contradicts. If
+    it leaves all of them to the catalogue, they are not compared: a later one may have others."""
     try:
+        entry = dict((study.configuration.get("workloads") or {}).get(work.name) or {})
         asked = load(work.name, entry)
     except Exception:  # it may be of another version, or anything
         return
-    data, samples = asked.dataset, "samples" in entry or "dataset" in entry
+    layers = entry.keys() - BESIDE_LAYERS
+    samples, size = work.dataset.samples, asked.dataset.samples
+    own_flops, flops = (one.flops_per_step // one.batch for one in (work, asked))
     for what, given, own, wanted in (
         ("samples in a mini-batch", "batch" in entry, work.batch, asked.batch),
-        ("samples", samples, work.dataset.samples, data.samples),
-        ("parameters", entry.keys() - NO_LAYERS, work.parameters, asked.parameters),
+        ("samples", "samples" in entry or "dataset" in entry, samples, size),
+        ("parameters", layers, work.parameters, asked.parameters),
+        ("operations a sample", layers, own_flops, flops),
     ):
         if given and own != wanted:
-            yield f"has {own} {what}, but {wanted} in its configuration"
+            yield f"has {own!s:.40} {what}, but {wanted!s:.40} in its configuration"
 
 
 def study_faults(study: StudyRecord) -> Iterator[str]:

@@ -22,7 +22,7 @@ from frameworks.workloads.residual import BatchNorm, Residual, Subsample
 from frameworks.workloads.shi2016 import classifier
 from frameworks.workloads.workload import Dataset, Limits, Workload
 
-MOST = 1000  # blocks
+MOST_BLOCKS = 1000
 MOMENTUM = {"momentum": {"learning_rate": 0.01, "momentum": 0.9}}
 # float32 decides hundreds of a hundred million ReLUs differently, which moves gradients by 2 %. At
 # the networks' own learning rate this error and float64's rounding grow from step to step, tenfold
@@ -100,8 +100,8 @@ def normalised(filters: int, kernel: int, stride: int, padding: int) -> Chain:
 
 def places(blocks: tuple[int, ...], width: int) -> list[tuple[bool, int, int]]:
     """For each block: whether a stage begins with it, its stride, and its filters."""
-    if (number := sum(blocks)) > MOST:
-        raise WorkloadError(f"blocks: {number:,} in all, at most {MOST:,} are possible")
+    if (number := sum(blocks)) > MOST_BLOCKS:
+        raise WorkloadError(f"blocks: {number:,} in all, at most {MOST_BLOCKS:,} are possible")
     return [
         (block == 0, 2 if stage and block == 0 else 1, width * 2**stage)
         for stage, count in enumerate(blocks)

@@ -17,6 +17,7 @@ import psutil  # type: ignore[import-untyped]
 
 from frameworks.device import DEVICES
 from frameworks.workloads import Workload, leaves, narrowed
+from frameworks.workloads.sweeps import members
 from workflows.machine.fingerprint import available_cores
 from workflows.planning.configuration import MOST, Configuration
 from workflows.planning.isolated import environment, environments_folder, isolated
@@ -34,12 +35,10 @@ from workflows.records.limits import ALL_ROWS, ROWS, TURNS
 from workflows.records.storage import BYTES
 
 FLOAT32, FLOAT64 = 4, 8
-# Measured in committed studies on two cores, at the processes' largest: Python and a framework,
-# and the copies of weights, of gradients and of an optimiser's state that frameworks hold, and
-# those of what the layers give.
-PROCESS_BYTES = 350e6
-COPIES = 3.0
-OUTPUTS = 2.0
+# Measured in committed studies on two cores, at the processes' peaks.
+PROCESS_BYTES = 350e6  # Python and a framework
+COPIES = 3.0  # of weights, gradients and the optimiser's state
+PASSED = 2.0  # copies of the activations of a step
 COMPARED = 2  # copies of weights in float64 beside each worker of a certificate
 WEIGHTS_KEPT = 7  # steps after which the reference's weights are kept
 LEAST_BYTES = 30e6  # of any process: Python and NumPy
@@ -85,12 +84,15 @@ def needs(study: Configuration, folders: Folders) -> Needs:
     other = [*controls(study, able), *loaded(study, able), *uncompared(study, able)]
     processes = len({one.process for one in [*able, *other]})
     groups = [[workloads[name] for name in group] for group in study.groups.values()]
-    held = max(sum(map(state, group)) for group in groups)
-    passed = max(map(outputs, workloads.values()))
+    count = len(able)
     batches = sum(mini_batches(workload) for workload in workloads.values())
-    numbers = len(able) * held
-    least = processes * LEAST_BYTES + numbers + max(map(kept, workloads.values()))
-    memory = processes * PROCESS_BYTES + COPIES * numbers + OUTPUTS * len(able) * passed + batches
+    least = processes * LEAST_BYTES + max(
+        count * sum(map(state, group)) + max(map(saved_activations, group)) for group in groups
+    )
+    memory = processes * PROCESS_BYTES + batches
+    memory += count * max(
+        COPIES * sum(map(state, group)) + PASSED * max(map(activations, group)) for group in groups
+    )
     memory = max(memory, certified(workloads.values(), able))
     rows = len([*own, *other]) * len(workloads) * (study.replicates or 10)
     rows *= study.contest.warmup + study.contest.rounds * study.contest.turn
@@ -117,7 +119,8 @@ def certified(workloads: Iterable[Workload], able: Sequence[PlannedContender]) -
     processes, and as many as there are cores train in float64 at the same time."""
     count = max(Counter(one.framework for one in able).values(), default=0)
     largest = max(
-        FLOAT64 * (COMPARED * one.parameters + (COPIES * state(one) + outputs(one)) / FLOAT32)
+        FLOAT64 * COMPARED * one.parameters
+        + FLOAT64 / FLOAT32 * (COPIES * state(one) + PASSED * activations(one))
         for one in workloads
     )
     return count * PROCESS_BYTES + min(count, len(available_cores())) * largest
@@ -165,16 +168,26 @@ def state(workload: Workload) -> float:
     return FLOAT32 * workload.parameters * (2 + workload.optimiser.slots)
 
 
-def outputs(workload: Workload) -> float:
-    """What all layers give in a step."""
+def activations(workload: Workload) -> float:
+    """The outputs of all layers in a step."""
     numbers = sum(prod(stage.output_shape) for stage in leaves(workload.stages))
     return float(FLOAT32 * workload.batch * numbers)
 
 
-def kept(workload: Workload) -> float:
-    """What trained layers were given in a step, at the least: their gradients need it."""
-    trained = (stage for stage in leaves(workload.stages) if stage.parameter_shapes)
+def saved_activations(workload: Workload) -> float:
+    """The inputs of trained layers, without which a backward pass has no gradients, at the least. A
+    shortcut may share its input with the other path."""
+    trained = (
+        stage
+        for stage in leaves(workload.stages)
+        if stage.parameter_shapes and ".shortcut." not in stage.name
+    )
     return float(FLOAT32 * workload.batch * sum(prod(stage.input_shape) for stage in trained))
+
+
+def alone(workload: Workload) -> float:
+    """The memory of a process that trains only this."""
+    return LEAST_BYTES + state(workload) + saved_activations(workload)
 
 
 def mini_batches(workload: Workload) -> float:
@@ -270,20 +283,19 @@ def doubtful(study: Configuration, folders: Folders) -> str:
 def shortages(study: Configuration, folders: Folders, snakemake: bool) -> Iterator[str]:
     """What this machine has too little of for the study, and what to do."""
     asked, memory = needs(study, folders), memory_here()
-    works = {name: study.workload(name) for name in study.workloads}
-    alone = {name: LEAST_BYTES + state(one) + kept(one) for name, one in works.items()}
-    largest = max(alone, key=alone.__getitem__)
-    if alone[largest] > memory:
+    largest = max(map(study.workload, study.workloads), key=alone)
+    if alone(largest) > memory:
         yield (
-            f"workloads.{largest}: each process holds {large(alone[largest])} at least, with "
-            "weights, optimiser state and what layers were given in a step, and "
-            f"{large(memory)} of memory are here. Use a smaller network or smaller mini-batches."
+            f"{key_of(study, largest.name)}: a process that trains {largest.name} holds "
+            f"{large(alone(largest))} at least, with weights, gradients, optimiser state and "
+            f"activations, and {large(memory)} of memory are here. Use a smaller network or "
+            "smaller mini-batches."
         )
     elif asked.least > memory:
         yield (
             f"contest.together: the processes of a contest hold {large(asked.least)} at least, "
-            f"with weights and optimiser state, and {large(memory)} of memory are here. Make "
-            "smaller contests, or leave contenders or workloads out."
+            f"with weights, gradients, optimiser state and activations, and {large(memory)} of "
+            "memory are here. Make smaller contests, or leave contenders or workloads out."
         )
     for place, size, remedy in places(asked, folders, snakemake):
         if not os.access(there(place), os.W_OK):
@@ -299,6 +311,12 @@ def shortages(study: Configuration, folders: Folders, snakemake: bool) -> Iterat
             f"{place}: isolated environments take {large(asked.environments[0])} at least, and "
             f"{large(free)} are free there. Make room, or set SAMESTEP_CACHE to another disk."
         )
+
+
+def key_of(study: Configuration, workload: str) -> str:
+    """The key of the configuration that has this workload, or the sweep that it belongs to."""
+    swept = (name for name, entry in study.sweeps.items() if workload in members(name, entry))
+    return next((f"sweeps.{name}" for name in swept), f"workloads.{workload}")
 
 
 def large(size: float) -> str:

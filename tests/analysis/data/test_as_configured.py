@@ -1,14 +1,17 @@
 """Records that are not of their own configuration are refused: what is left out is named."""
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from analysis.data.as_configured import size_faults
 from analysis.data.contradictions import contradictions
 from frameworks.description import PARTS
 from frameworks.formats import FORMATS
+from frameworks.workloads import load
 from tests.conftest import ROOT
 from workflows.records.machine_folder import read_machine
 from workflows.records.machine_records import (
@@ -136,6 +139,28 @@ def test_what_the_configuration_does_not_say(
     faults = [*contradictions(records)]
     assert any(said in fault for fault in faults), faults
     assert max(map(len, faults)) <= 200
+
+
+def test_what_a_configuration_leaves_to_the_catalogue_is_not_compared(
+    measured: MachineRecords,
+) -> None:
+    """A catalogue of another day may have another size, as this one of `mlp` then has."""
+    records = measured.model_copy(deep=True)
+    work = replace(load("mlp", {"hidden": [64]}), batch=256)
+    assert len([*size_faults(work, records.study)]) == 0
+    records.study.configuration["workloads"]["mlp"] = [["batch", 32]]
+    assert [*size_faults(work, records.study)] == [
+        "has 256 samples in a mini-batch, but 32 in its configuration"
+    ]
+
+
+def test_sizes_without_parameters_are_compared(measured: MachineRecords) -> None:
+    """An operation has none, and its work shows how often it is repeated."""
+    records = measured.model_copy(deep=True)
+    records.study.configuration["workloads"]["divide"] = {"repeat": 7}
+    assert not [*size_faults(load("divide", {"repeat": 7}), records.study)]
+    (fault,) = size_faults(load("divide", {"repeat": 9}), records.study)
+    assert "operations a sample" in fault
 
 
 @pytest.mark.parametrize(("kind", "known"), [(PartRow, PARTS), (ReducedRow, FORMATS)])

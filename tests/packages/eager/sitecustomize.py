@@ -1,7 +1,8 @@
-"""Spares the processes of tests an import. Python imports this file at its start.
+"""Spares the processes of tests an import. Python imports this file at its start, and no other
+`sitecustomize`.
 
-Each optimiser of PyTorch imports the compiler, `torch._dynamo`, to tell it what to leave alone.
-That takes as long as the import of PyTorch. Here it imports it if something has been compiled.
+Each optimiser of PyTorch imports the compiler, `torch._dynamo`, which takes as long as importing
+PyTorch. This file skips that import until something else imports the compiler.
 """
 
 import sys
@@ -10,7 +11,7 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import PathFinder
 
 
-def compiling():
+def compiler_imported():
     return "torch._dynamo" in sys.modules
 
 
@@ -20,11 +21,11 @@ def left_alone(original):
     def decorator(function=None, recursive=True):
         if function is None:
             return partial(decorator, recursive=recursive)
-        told = original(function, recursive)
+        marked = original(function, recursive)
 
         @wraps(function)
         def call(*arguments, **named):
-            return (told if compiling() else function)(*arguments, **named)
+            return (marked if compiler_imported() else function)(*arguments, **named)
 
         return call
 
@@ -35,12 +36,12 @@ def with_gradients(original):
     """The decorator of an optimiser's step, which has gradients only if they are asked for."""
 
     def decorator(step):
-        told = original(step)
+        marked = original(step)
 
         @wraps(step)
         def call(self, *arguments, **named):
-            if compiling():
-                return told(self, *arguments, **named)
+            if compiler_imported():
+                return marked(self, *arguments, **named)
             with sys.modules["torch"].set_grad_enabled(self.defaults["differentiable"]):
                 return step(self, *arguments, **named)
 
@@ -66,7 +67,8 @@ class Eager(MetaPathFinder):
 
         def exec_module(module):
             execute(module)
-            setattr(module, decorator, changed(getattr(module, decorator)))
+            if original := getattr(module, decorator, None):  # PyTorch's own, and none of its API
+                setattr(module, decorator, changed(original))
 
         spec.loader.exec_module = exec_module
         return spec

@@ -212,14 +212,14 @@ def test_output_that_does_not_fit(tmp_path: Path, command: str, unbuffered: str)
 def test_temporary_files_elsewhere(disk: Path, tmp_path: Path, study, monkeypatch) -> None:
     """A small file system for temporary files is seen before anything is measured."""
     asked, folders = study().plan.study, Folders(tmp_path / "results")
-    opening(asked, folders, str, "r")
+    opening(asked, folders, lambda line: "mine.yaml", "r")
     with monkeypatch.context() as patch:
         patch.setattr(tempfile, "tempdir", str(disk))
         with pytest.raises(NotReady, match=f"^{disk}: the study writes 10 MB, and 4 MB are free"):
-            opening(asked, folders, str, "r")
+            opening(asked, folders, lambda line: "mine.yaml", "r")
     monkeypatch.chdir(disk)
     with pytest.raises(NotReady, match=r"^\.snakemake: the study writes 5 MB, .* work on another"):
-        opening(asked, folders, str, "r")
+        opening(asked, folders, lambda line: "mine.yaml", "r")
 
 
 @pytest.mark.all

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from frameworks.workloads.datasets.mnist import FOLDER
+from tests.conftest import SMALL
 from workflows.planning import needs
 from workflows.planning.configfiles import parse
 from workflows.planning.opening import NotReady, certificates_s, contest_s, opening, require_ready
@@ -195,8 +196,8 @@ def test_a_study_that_does_not_fit_is_refused(asked, tmp_path, monkeypatch):
     with pytest.raises(NotReady, match=r"^mine\.yaml: workloads\.mlp: .* Use a smaller network"):
         opening(study, folders, where, "r")
     two = asked(threads=[1, 2])
+    monkeypatch.setattr(needs, "memory_here", lambda: asks.least + 1)
     with pytest.raises(NotReady, match=r"^mine\.yaml: contest\.together: .* Make smaller contests"):
-        monkeypatch.setattr(needs, "memory_here", lambda: asks.least + 1)
         opening(two, folders, where, "r")
     monkeypatch.setattr(needs, "memory_here", lambda: 1e12)
     monkeypatch.setattr(needs, "disk_here", lambda folder: asks.disk - 1)
@@ -219,12 +220,32 @@ def test_what_layers_give_needs_memory(asked, tmp_path, monkeypatch):
         images = {"from": "mnist-cnn", "samples": 64_000, "batch": batch}
         given.append(needs.needs(asked(workloads={"images": images}), folders))
     few, many = given
-    kept = 4 * 63_936 * (28 * 28 + 13 * 13 * 32 + 5 * 5 * 64 + 128)  # before four trained layers
-    assert many.least - few.least == pytest.approx(kept, rel=0.2)
+    saved = 28 * 28 + 13 * 13 * 32 + 5 * 5 * 64 + 3 * 3 * 64 + 64  # before five trained layers
+    kept = 4 * 63_936 * saved
+    assert many.least - few.least == pytest.approx(kept)
     assert many.memory > few.memory + kept
     monkeypatch.setattr(needs, "memory_here", lambda: kept)
     with pytest.raises(NotReady, match=r"^mine\.yaml: workloads\.images: .* smaller mini-batches"):
         opening(asked(workloads={"images": images}), folders, where, "r")
+
+
+def test_no_contest_holds_what_different_contests_hold(asked, tmp_path):
+    """One workload has large weights, and the other has large images between its layers."""
+    heavy = {"from": "mlp", "features": 2000, "hidden": [4000], "samples": 400}
+    wide = {"from": "mnist-cnn", "samples": 6400, "batch": 6400}
+    needed = {}
+    for name, works in (("heavy", {"heavy": heavy}), ("wide", {"wide": wide}),
+                        ("apart", {"heavy": heavy, "wide": wide})):  # fmt: skip
+        study = asked(workloads=works, contest={**SMALL["contest"], "together": False})
+        needed[name] = needs.needs(study, Folders(tmp_path)).least
+    assert needed["apart"] == max(needed["heavy"], needed["wide"])
+
+
+def test_a_sweep_that_does_not_fit_is_refused_by_its_key(asked, tmp_path, monkeypatch):
+    sweep = {"from": "mlp", "hidden": [8], "samples": 400, "sizes": {"features": [20, 10**6]}}
+    monkeypatch.setattr(needs, "memory_here", lambda: 60e6)
+    with pytest.raises(NotReady, match=r"sweeps\.wide: a process that trains wide-1000000 holds"):
+        opening(asked(workloads={}, sweeps={"wide": sweep}), Folders(tmp_path), where, "r")
 
 
 def test_a_folder_without_mnist_is_refused_by_the_file_that_names_it(asked, tmp_path, monkeypatch):
