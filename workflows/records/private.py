@@ -12,6 +12,7 @@ import socket
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from math import ceil
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -74,14 +75,17 @@ HONEST = re.compile(
     | \w+:// [a-z\d.:-]+ (?: / [A-Za-z._-]{0,30} \d{0,4} )*  # an address""",
     re.VERBOSE,
 )
-LONG_WORD = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])[\w+/=.-]{16,}")
+LONG_WORD = re.compile(r"[\w+/=.-]{16,}")
+LONGEST, WORDS = 500, 40  # characters of a secret that is looked for as a whole, and its words
 # Values of variables like AUTH_TYPE and CREDENTIAL_STORE.
 ORDINARY = frozenset(
     ["always", "auto", "basic", "bearer", "disabled", "enabled", "error", "file", "float", "gnome",
      "kernel", "keyring", "memory", "never", "oauth", "path", "password", "secret", "step",
      "token"]
 )  # fmt: skip
-CREDENTIALS = re.compile(r"(?<=://)(?:[^\s/]+|[^\s/:@]+:[^\s@]+)(?=@)")  # `user:password` in a URL
+CREDENTIALS = re.compile(
+    r"(?<=://)(?:[^\s/]+|[^\s/:@]+:[^\s@]{1,1000})(?=@)"
+)  # `user:password` in a URL
 # Secrets that a text names. After `=` any value is one. After a colon or a space, only what has a
 # letter and a digit: "unexpected token: x" and "token 5 is unknown" are honest. After a weak word,
 # names of tensors are honest, too. A signature can be that of a function.
@@ -259,9 +263,9 @@ def own_secrets() -> list[tuple[re.Pattern[str], bool]]:
             found.setdefault(value, True)
         for one in [*named, *parts]:
             if known_secret(one, bool(HOLDS_NUMBER.search(name)) or one in parts):
-                found[one] = not LONG_WORD.search(one)
+                found[one] = not long_word(one)
     every = sorted(found.items(), key=lambda item: len(item[0]), reverse=True)
-    return [(spelled(secret), free) for secret, free in every]
+    return [(pattern, free) for secret, free in every for pattern in spelled(secret)]
 
 
 def within(value: str) -> Iterator[str]:
@@ -291,19 +295,32 @@ def known_secret(value: str, number: bool) -> bool:
 
 def conspicuous(value: str) -> bool:
     """Whether a value could be a secret, though nothing in its variable's name says so."""
-    if len(value) < CLEAR or value.lower() in COMMON or HONEST.fullmatch(value):
+    if len(value) < CLEAR or value.lower() in COMMON:
+        return False
+    if len(value) <= LONGEST and HONEST.fullmatch(value):
         return False
     paths = all(part.startswith(("/", "~", ".")) or not part for part in value.split(":"))
-    return not paths and (not re.search(r"\s", value) or bool(LONG_WORD.search(value)))
+    return not paths and (not re.search(r"\s", value) or long_word(value))
 
 
-def spelled(secret: str) -> re.Pattern[str]:
-    words = re.findall("[A-Za-z0-9]+", secret)
-    many = sum(map(len, words)) >= CLEAR
-    exact = re.escape(secret)
-    if len(secret) < CLEAR and (secret.isalpha() or secret.isdigit()):  # part of a longer word
-        exact = rf"(?<![A-Za-z0-9]){exact}(?![A-Za-z0-9])"
-    return re.compile("|".join([exact] + [BETWEEN.join(words)] * many))
+def long_word(text: str) -> bool:
+    """Whether one of its words is a long mixture of letters and digits."""
+    ends = (word[found.start() :] for word in text.split() if (found := LONG_WORD.search(word)))
+    return any(re.search(r"\d", end) and re.search("[A-Za-z]", end) for end in ends)
+
+
+def spelled(secret: str) -> Iterator[re.Pattern[str]]:
+    """Patterns of a secret in any spelling. Those of a long one are of pieces of the same length,
+    and of many words as they stand, because others would take minutes."""
+    size = ceil(len(secret) / ceil(len(secret) / LONGEST))
+    for start in range(0, len(secret), size):
+        piece = secret[start : start + size]
+        words = re.findall("[A-Za-z0-9]+", piece)
+        many = sum(map(len, words)) >= CLEAR and len(words) <= WORDS
+        exact = re.escape(piece)
+        if len(piece) < CLEAR and (piece.isalpha() or piece.isdigit()):  # part of a longer word
+            exact = rf"(?<![A-Za-z0-9]){exact}(?![A-Za-z0-9])"
+        yield re.compile("|".join([exact] + [BETWEEN.join(words)] * many))
 
 
 def home_folder() -> str:

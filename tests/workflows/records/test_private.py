@@ -1,5 +1,6 @@
 """Secrets, names and folders are planted everywhere, and nothing that is written has them."""
 
+import base64
 import json
 import os
 import platform
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -257,6 +259,27 @@ def test_a_part_of_a_secret_by_itself(name, value, part, monkeypatch) -> None:
 @pytest.mark.parametrize("broken", ["{", "[" * 100_000, '{"a": 1e999}', "[null, 3]", "{}\n{"])
 def test_a_secret_that_only_looks_like_json(broken, monkeypatch) -> None:
     monkeypatch.setenv("API_TOKEN", broken)
+    assert anonymous({"reason": "no beads"}) == {"reason": "no beads"}
+
+
+@pytest.mark.parametrize("name", ["API_TOKEN", "SOMETHING"])
+@pytest.mark.parametrize("spell", [str, quote_plus])
+def test_a_long_secret_is_masked_as_a_whole(name, spell, monkeypatch) -> None:
+    """As long as a token with claims, or as a certificate."""
+    random = np.random.default_rng(5)
+    for size in (900, 9000):
+        secret = base64.b64encode(random.bytes(size)).decode()
+        monkeypatch.setenv(name, secret)
+        left = anonymous({"reason": f"refused: {spell(secret)}, of an account"})["reason"]
+        masked = left.removeprefix("refused: ").removesuffix(", of an account")
+        assert "(secret)" in masked and len(masked.replace("(secret)", "")) < size / 20
+
+
+@pytest.mark.parametrize("name", ["API_TOKEN", "SOMETHING"])
+@pytest.mark.parametrize("value", ["://a:", "a ", "x/", "1.", "\\n", "a1-", "http://a/a1"])
+def test_no_value_takes_long(name, value, monkeypatch) -> None:
+    """Some of these took minutes, as long as patterns went back to each of their characters."""
+    monkeypatch.setenv(name, value * (100_000 // len(value)))
     assert anonymous({"reason": "no beads"}) == {"reason": "no beads"}
 
 
