@@ -79,19 +79,22 @@ def needs(study: Configuration, folders: Folders) -> Needs:
     """What the largest contest or certificate holds in memory, and what the whole study writes."""
     workloads = {name: study.workload(name) for name in study.workloads}
     every = contenders_here(study)
-    own = [one for one in every if DEVICES[one.device].is_host] or every
+    hosts = on_host(every)
+    own = hosts or every
     able = [one for one in own if not one.missing]
     other = [*controls(study, able), *loaded(study, able), *uncompared(study, able)]
     processes = len({one.process for one in [*able, *other]})
     groups = [[workloads[name] for name in group] for group in study.groups.values()]
-    count = len(able)
+    count, here = len(able), bool(hosts)  # a GPU has the activations of its steps itself
     batches = sum(mini_batches(workload) for workload in workloads.values())
     least = processes * LEAST_BYTES + max(
-        count * sum(map(state, group)) + max(map(saved_activations, group)) for group in groups
+        count * sum(map(state, group)) + here * max(map(saved_activations, group))
+        for group in groups
     )
     memory = processes * PROCESS_BYTES + batches
     memory += count * max(
-        COPIES * sum(map(state, group)) + PASSED * max(map(activations, group)) for group in groups
+        COPIES * sum(map(state, group)) + here * PASSED * max(map(activations, group))
+        for group in groups
     )
     memory = max(memory, certified(workloads.values(), able))
     rows = len([*own, *other]) * len(workloads) * (study.replicates or 10)
@@ -112,6 +115,10 @@ def needs(study: Configuration, folders: Folders) -> Needs:
     missing = [n for n in wanted if isolated(study, n) and not environment(n).python.exists()]
     few, many = (len(missing) * size for size in ENVIRONMENT_BYTES)
     return Needs(memory, least, disk, temporary, (few, many))
+
+
+def on_host(every: Iterable[PlannedContender]) -> list[PlannedContender]:
+    return [one for one in every if DEVICES[one.device].is_host]
 
 
 def certified(workloads: Iterable[Workload], able: Sequence[PlannedContender]) -> float:
@@ -284,7 +291,7 @@ def shortages(study: Configuration, folders: Folders, snakemake: bool) -> Iterat
     """What this machine has too little of for the study, and what to do."""
     asked, memory = needs(study, folders), memory_here()
     largest = max(map(study.workload, study.workloads), key=alone)
-    if alone(largest) > memory:
+    if on_host(contenders_here(study)) and alone(largest) > memory:
         yield (
             f"{key_of(study, largest.name)}: a process that trains {largest.name} holds "
             f"{large(alone(largest))} at least, with weights, gradients, optimiser state and "

@@ -227,6 +227,8 @@ def test_what_layers_give_needs_memory(asked, tmp_path, monkeypatch):
     monkeypatch.setattr(needs, "memory_here", lambda: kept)
     with pytest.raises(NotReady, match=r"^mine\.yaml: workloads\.images: .* smaller mini-batches"):
         opening(asked(workloads={"images": images}), folders, where, "r")
+    on_gpu = asked(workloads={"images": images}, devices=["gpu"])
+    assert needs.needs(on_gpu, folders).least < kept
 
 
 def test_no_contest_holds_what_different_contests_hold(asked, tmp_path):
