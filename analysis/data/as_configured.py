@@ -48,7 +48,7 @@ def dataset_faults(dataset: DatasetRecord, work: Workload, study: StudyRecord) -
 
 def size_faults(work: Workload, study: StudyRecord) -> Iterator[str]:
     """The sizes that the configuration gives a workload, and that its description contradicts. If
-    it leaves all of them to the catalogue, they are not compared: a later one may have others."""
+    it leaves all of them to the catalogue, they are not compared: a later catalogue may differ."""
     try:
         entry = dict((study.configuration.get("workloads") or {}).get(work.name) or {})
         asked = load(work.name, entry)

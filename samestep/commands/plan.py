@@ -11,8 +11,8 @@ from workflows.output import explained
 from workflows.planning import names
 from workflows.planning.configfiles import ConfigurationError, located
 from workflows.planning.configuration import Configuration
-from workflows.planning.opening import NotReady, opening, require_ready, running, wrapped
-from workflows.planning.plan import contenders_here
+from workflows.planning.opening import NotReady, opening, require_ready, wrapped
+from workflows.planning.plan import contenders_here, running
 from workflows.records.folders import Folders
 from workflows.records.storage import RecordError
 

@@ -24,9 +24,9 @@ from workflows.planning.isolated import environment, environments_folder, isolat
 from workflows.planning.plan import (
     PlannedContender,
     contenders,
-    contenders_here,
     controls,
     loaded,
+    running,
     uncompared,
 )
 from workflows.records.columns import RANGES
@@ -54,11 +54,14 @@ LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_by
 
 
 class Needs(NamedTuple):
-    """Bytes: of `memory` by estimate and at the `least`, of `disk` for the results, of `temporary`
-    files, and of isolated `environments` in the cache, at the least and at most."""
+    """Bytes: of `memory` by estimate and at the `least`, of a process that trains the `largest`
+    workload `alone` here, of `disk` for the results, of `temporary` files, and of isolated
+    `environments` in the cache, at the least and at most."""
 
     memory: float
     least: float
+    largest: str
+    alone: float
     disk: float
     temporary: float
     environments: tuple[float, float]
@@ -78,14 +81,13 @@ class Recorded(NamedTuple):
 def needs(study: Configuration, folders: Folders) -> Needs:
     """What the largest contest or certificate holds in memory, and what the whole study writes."""
     workloads = {name: study.workload(name) for name in study.workloads}
-    every = contenders_here(study)
-    hosts = on_host(every)
-    own = hosts or every
+    own = running(study)
     able = [one for one in own if not one.missing]
     other = [*controls(study, able), *loaded(study, able), *uncompared(study, able)]
     processes = len({one.process for one in [*able, *other]})
     groups = [[workloads[name] for name in group] for group in study.groups.values()]
-    count, here = len(able), bool(hosts)  # a GPU has the activations of its steps itself
+    count = len(able)
+    here = any(DEVICES[one.device].is_host for one in own)  # a GPU holds activations itself
     batches = sum(mini_batches(workload) for workload in workloads.values())
     least = processes * LEAST_BYTES + max(
         count * sum(map(state, group)) + here * max(map(saved_activations, group))
@@ -114,11 +116,9 @@ def needs(study: Configuration, folders: Folders) -> Needs:
     temporary = TEMPORARY_BYTES + max(uncertified, default=0.0)
     missing = [n for n in wanted if isolated(study, n) and not environment(n).python.exists()]
     few, many = (len(missing) * size for size in ENVIRONMENT_BYTES)
-    return Needs(memory, least, disk, temporary, (few, many))
-
-
-def on_host(every: Iterable[PlannedContender]) -> list[PlannedContender]:
-    return [one for one in every if DEVICES[one.device].is_host]
+    alone = {name: LEAST_BYTES + state(w) + saved_activations(w) for name, w in workloads.items()}
+    largest = max(alone, key=alone.__getitem__)
+    return Needs(memory, least, largest, here * alone[largest], disk, temporary, (few, many))
 
 
 def certified(workloads: Iterable[Workload], able: Sequence[PlannedContender]) -> float:
@@ -182,19 +182,14 @@ def activations(workload: Workload) -> float:
 
 
 def saved_activations(workload: Workload) -> float:
-    """The inputs of trained layers, without which a backward pass has no gradients, at the least. A
-    shortcut may share its input with the other path."""
+    """The inputs of trained layers, at the least: gradients need them. A shortcut may share its
+    input with the other path."""
     trained = (
         stage
         for stage in leaves(workload.stages)
         if stage.parameter_shapes and ".shortcut." not in stage.name
     )
     return float(FLOAT32 * workload.batch * sum(prod(stage.input_shape) for stage in trained))
-
-
-def alone(workload: Workload) -> float:
-    """The memory of a process that trains only this."""
-    return LEAST_BYTES + state(workload) + saved_activations(workload)
 
 
 def mini_batches(workload: Workload) -> float:
@@ -264,9 +259,8 @@ def places(
     yield folders.root, disk, "ask for fewer samples"
 
 
-def said(study: Configuration, folders: Folders) -> str:
+def said(asked: Needs, folders: Folders) -> str:
     """`up to 13 GB of memory, of 24 GB here; 1.5 GB of disk, of 30 GB free`"""
-    asked = needs(study, folders)
     few, many = map(large, asked.environments)
     place = environments_folder()
     *_, (_, disk, _) = places(asked, folders)
@@ -278,23 +272,24 @@ def said(study: Configuration, folders: Folders) -> str:
     )
 
 
-def doubtful(study: Configuration, folders: Folders) -> str:
+def doubtful(asked: Needs) -> str:
     """A warning if the estimate exceeds the memory here, "" if it does not."""
-    asked, here = needs(study, folders).memory, memory_here()
-    return (asked > here) * (
+    here = memory_here()
+    return (asked.memory > here) * (
         f"{large(here)} of memory may be too little, and processes may be killed. Use smaller "
         "networks or fewer contenders, or let fewer workloads share a contest (contest.together)."
     )
 
 
-def shortages(study: Configuration, folders: Folders, snakemake: bool) -> Iterator[str]:
+def shortages(
+    study: Configuration, asked: Needs, folders: Folders, snakemake: bool
+) -> Iterator[str]:
     """What this machine has too little of for the study, and what to do."""
-    asked, memory = needs(study, folders), memory_here()
-    largest = max(map(study.workload, study.workloads), key=alone)
-    if on_host(contenders_here(study)) and alone(largest) > memory:
+    memory = memory_here()
+    if asked.alone > memory:
         yield (
-            f"{key_of(study, largest.name)}: a process that trains {largest.name} holds "
-            f"{large(alone(largest))} at least, with weights, gradients, optimiser state and "
+            f"{key_of(study, asked.largest)}: a process that trains {asked.largest} holds "
+            f"{large(asked.alone)} at least, with weights, gradients, optimiser state and "
             f"activations, and {large(memory)} of memory are here. Use a smaller network or "
             "smaller mini-batches."
         )

@@ -15,7 +15,7 @@ from frameworks.workloads.datasets.mnist import expected
 from workflows.planning import names, needs
 from workflows.planning.configuration import Configuration
 from workflows.planning.isolated import isolated
-from workflows.planning.plan import PlannedContender, contenders_here
+from workflows.planning.plan import PlannedContender, contenders_here, running
 from workflows.planning.provenance import installed
 from workflows.planning.replicates import AROUND_S, announcement, fewest, fixed
 from workflows.planning.todo import UNRANKED
@@ -117,7 +117,8 @@ def opening(
     Raises:
         NotReady: the configured data are not there, or the study does not fit here.
     """
-    for shortage in needs.shortages(study, folders, snakemake):
+    asked = needs.needs(study, folders)
+    for shortage in needs.shortages(study, asked, folders, snakemake):
         raise NotReady(in_its_file(shortage, where))
     own = contenders_here(study)
     workloads = names.listing(map(names.workload, study.workloads))
@@ -126,8 +127,8 @@ def opening(
         "contenders": variants(own),
         "on": f"{names.threads({one.threads for one in own})}, {devices(own)}",
         "time": lasting(study, folders),
-        "needs": needs.said(study, folders),
-        "warning": needs.doubtful(study, folders),
+        "needs": needs.said(asked, folders),
+        "warning": needs.doubtful(asked),
         "data": data(study, folders, where),
         "report": report,
     }
@@ -201,7 +202,7 @@ def contest_s(study: Configuration) -> float:
     """A rough estimate of one contest of each group."""
     deal = study.contest
     steps = deal.warmup + deal.rounds * deal.turn
-    own = list(running(study))
+    own = running(study)
     total = START_S * len(own) * len(study.groups)
     for workload in map(study.workload, study.workloads):
         total += sum(BUILD_S + steps * step_s(one, workload) for one in own)
@@ -219,7 +220,7 @@ def copies(study: Configuration, number: int) -> float:
 
 def certificates_s(study: Configuration) -> float:
     """A rough estimate of all certificates."""
-    own = list(running(study))
+    own = running(study)
     work = sum(1.0 if is_ranked(one) else UNRANKED for one in own)
     commands = 1 + len({one.framework for one in own})
     total = 0.0
@@ -232,13 +233,6 @@ def certificates_s(study: Configuration) -> float:
         whole_s = (limits.full_steps + GRADIENTS) * workload.flops_per_step / FLOAT64_FLOPS
         total += (work + 1) * (whole_s + workload.parameters / COMPARED)
     return total
-
-
-def running(study: Configuration) -> Iterator[PlannedContender]:
-    """The contenders that most machines can run: those on the processor."""
-    own = contenders_here(study)
-    hosts = [one for one in own if DEVICES[one.device].is_host]
-    yield from hosts or own
 
 
 def step_s(one: PlannedContender, workload: Workload) -> float:

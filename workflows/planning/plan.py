@@ -261,6 +261,12 @@ def contenders_here(study: Configuration, name: str | None = None) -> list[Plann
     return [contender for contender in every if name in (None, contender.framework)]
 
 
+def running(study: Configuration) -> list[PlannedContender]:
+    """The contenders that most machines can run: those on the processor, or all if none is."""
+    every = contenders_here(study)
+    return [one for one in every if DEVICES[one.device].is_host] or every
+
+
 def configuration_of(request: StudyRequest, folders: Folders) -> Configuration:
     """The checked configuration. Raises PlanError, for example if a framework is gone."""
     try:

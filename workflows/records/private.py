@@ -76,16 +76,16 @@ HONEST = re.compile(
     re.VERBOSE,
 )
 LONG_WORD = re.compile(r"[\w+/=.-]{16,}")
-LONGEST, WORDS = 500, 40  # characters of a secret that is looked for as a whole, and its words
+LONGEST = 500  # characters of a piece of a secret, which is looked for as a whole
+WORDS = 40  # in a piece that is looked for in other spellings, too
 # Values of variables like AUTH_TYPE and CREDENTIAL_STORE.
 ORDINARY = frozenset(
     ["always", "auto", "basic", "bearer", "disabled", "enabled", "error", "file", "float", "gnome",
      "kernel", "keyring", "memory", "never", "oauth", "path", "password", "secret", "step",
      "token"]
 )  # fmt: skip
-CREDENTIALS = re.compile(
-    r"(?<=://)(?:[^\s/]+|[^\s/:@]+:[^\s@]{1,1000})(?=@)"
-)  # `user:password` in a URL
+# `user:password` in a URL
+CREDENTIALS = re.compile(r"(?<=://)(?:[^\s/]+|[^\s/:@]++:[^\s@]++)(?=@)")
 # Secrets that a text names. After `=` any value is one. After a colon or a space, only what has a
 # letter and a digit: "unexpected token: x" and "token 5 is unknown" are honest. After a weak word,
 # names of tensors are honest, too. A signature can be that of a function.
@@ -254,8 +254,13 @@ def own_secrets() -> list[tuple[re.Pattern[str], bool]]:
     whether each is a secret in free texts only. Elsewhere a word or a number could name a row."""
     found = dict[str, bool]()
     for name, value in os.environ.items():
+        # Nothing after the last @ matches, and all of it would be read again from each ://.
+        ends = (word[: word.rfind("@") + 1] for word in value.split())
         parts = [
-            part for one in CREDENTIALS.findall(value) for part in (one, one.partition(":")[2])
+            part
+            for end in ends
+            for one in CREDENTIALS.findall(end)
+            for part in (one, one.partition(":")[2])
         ]
         named = [value] if HOLDS_SECRET.search(name) else []
         parts += [part for own in named for part in within(own) if conspicuous(part)]

@@ -275,6 +275,13 @@ def test_a_long_secret_is_masked_as_a_whole(name, spell, monkeypatch) -> None:
         assert "(secret)" in masked and len(masked.replace("(secret)", "")) < size / 20
 
 
+def test_a_password_of_any_length_is_masked_in_an_address() -> None:
+    address = f"https://me:{'Zq8/xx4433' * 200}@host/index"
+    assert anonymous({"reason": f"cannot open {address}"})["reason"] == (
+        "cannot open https://(secret)@host/index"
+    )
+
+
 @pytest.mark.parametrize("name", ["API_TOKEN", "SOMETHING"])
 @pytest.mark.parametrize("value", ["://a:", "a ", "x/", "1.", "\\n", "a1-", "http://a/a1"])
 def test_no_value_takes_long(name, value, monkeypatch) -> None:

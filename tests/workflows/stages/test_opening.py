@@ -206,7 +206,8 @@ def test_a_study_that_does_not_fit_is_refused(asked, tmp_path, monkeypatch):
     monkeypatch.setenv("SAMESTEP_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(needs, "disk_here", lambda folder: 1e9)
     alone = asked(isolate=True)
-    assert f"0.5 GB to 1.6 GB for environments in {tmp_path}" in needs.said(alone, folders)
+    said = needs.said(needs.needs(alone, folders), folders)
+    assert f"0.5 GB to 1.6 GB for environments in {tmp_path}" in said
     monkeypatch.setattr(needs, "disk_here", lambda folder: 1e9 if folder == folders.root else 4e8)
     with pytest.raises(NotReady, match=r"isolated environments take 0\.5 GB at least, and 0\.4 GB"):
         opening(alone, folders, where, "r")
