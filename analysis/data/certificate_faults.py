@@ -144,7 +144,8 @@ def of_runs(row: CertificateRow, tolerance: float) -> Iterator[Bound]:
     for kind, other in row.optimisers.items():
         if other.status == "agrees" and other.run:
             yield run(f"optimisers.{kind}", other.run, tolerance)
-    yield "gradients", row.gradients.values(), WORST * max(tolerance, FINER * bool(row.attainable))
+    near = FINER * bool(row.attainable_first or row.attainable)  # earlier versions had one
+    yield "gradients", row.gradients.values(), WORST * max(tolerance, near)
     yield "restarted", row.restarted, tolerance if row.precision == "float64" else AGAIN
     if agrees:
         yield "state", row.state.values(), tolerance

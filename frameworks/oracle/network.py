@@ -114,6 +114,22 @@ def batch_norm(layer: BatchNorm, x: Array, gamma: Array, beta: Array) -> tuple[A
     return gamma * normal + beta, back
 
 
+def multiplied_out(layer: BatchNorm, x: Array, gamma: Array, beta: Array) -> tuple[Array, Back]:
+    """The same, as frameworks compute it: x is not centred before it is scaled, so where the values
+    of a channel hardly differ, more rounding is left of what cancels."""
+    over = axes(x)
+    mean, root = x.mean(over), np.sqrt(x.var(over) + layer.epsilon)
+    scale = gamma / root
+
+    def back(s: Array) -> tuple[Array, ...]:
+        total = s.sum(over)
+        along = ((s * x).sum(over) - mean * total) / root
+        middle = total + (x - mean) / root * along
+        return scale * (s - middle / (x.size // x.shape[-1])), along, total
+
+    return x * scale + (beta - mean * scale), back
+
+
 def running(layer: BatchNorm, x: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
     return moved(layer, mean, x.mean(axes(x))), moved(layer, variance, x.var(axes(x), ddof=1))
 

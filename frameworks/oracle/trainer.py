@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from frameworks.contract import SETTINGS, Setting, Trainer
-from frameworks.oracle.network import OPERATIONS, RUNNING, Back, Operation, Running
+from frameworks.oracle.network import OPERATIONS, RUNNING, Back, Operation, Running, multiplied_out
 from frameworks.oracle.optimisers import UPDATES, State, Update
 from frameworks.workloads import Stage, Weights, Workload
 from frameworks.workloads.layers import Layer
@@ -175,3 +175,9 @@ class Float32OracleTrainer(OracleTrainer):
     """The oracle in float32: how close float32 comes to float64 without any framework."""
 
     precision = np.float32
+
+
+class MultipliedOut(Float32OracleTrainer):
+    """The same, with batch normalisation as frameworks compute it."""
+
+    operations: ClassVar[Mapping[str, Operation]] = {**OPERATIONS, "batch_norm": multiplied_out}

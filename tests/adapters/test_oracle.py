@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from frameworks.oracle import OracleTrainer
+from frameworks.oracle import MultipliedOut, OracleTrainer
 from frameworks.workloads import CATALOGUE, SMALL, Workload, initial_weights, load
 from frameworks.workloads.layers import Dense
 from frameworks.workloads.optimisers import SGD, Optimiser
@@ -44,6 +44,25 @@ def test_the_truth_against_finite_differences(network: str) -> None:
             ends.append(truth.differentiate(inputs, targets)[0])
         slope = (ends[0] - ends[1]) / (2 * h)
         assert np.sum(gradient * direction) == pytest.approx(slope, rel=1e-6, abs=1e-8), name
+
+
+class MultipliedOutExactly(MultipliedOut):
+    precision = np.float64
+
+
+NORMALISING = [name for name, one in NETWORKS.items() if any("norm" in n for n in one.state_shapes)]
+
+
+@pytest.mark.parametrize("network", NORMALISING)
+def test_either_way_of_normalising_gives_the_same(network: str) -> None:
+    workload = NETWORKS[network]
+    (batch,), found = batches(workload, 1), []
+    for kind in (OracleTrainer, MultipliedOutExactly):
+        one = kind(workload, initial_weights(workload, 1))
+        found.append(one.differentiate(*one.put(*batch)))
+    (loss, right), (same, gradients) = found
+    assert same == pytest.approx(loss, rel=AGREE)
+    assert apart(gradients, right, workload.idle) < AGREE
 
 
 @pytest.mark.parametrize("network", NETWORKS)

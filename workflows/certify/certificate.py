@@ -36,6 +36,7 @@ from workflows.certify.runs import Reference, Result, Runner, arrays, exact, flo
 from workflows.certify.second_look import (
     Moves,
     attainable,
+    attainable_first,
     look_again,
     look_at_numpy_in_float32,
     median_moves,
@@ -227,9 +228,8 @@ class Examination:
                 "same process: do trainers share state?"
             )
         self.result.gradients = gradient_distances(arrays(file), self.reference.gradients())
-        wrong = wrong_gradients(self.result, self.limits.tolerance)
-        if wrong and not self.result.attainable:
-            self.result.attainable = attainable(self.runner)
+        if wrong_gradients(self.result, self.limits.tolerance):
+            self.result.attainable_first = attainable_first(self.runner)
 
     def try_other_optimisers(self, scratch: Path) -> None:
         """Train with the optimisers that no workload of the study uses.

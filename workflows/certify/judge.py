@@ -360,7 +360,7 @@ def wrong_gradients(row: CertificateRow, tolerance: float) -> str:
     gradients = row.gradients
     typical = float(np.median([*gradients.values()])) if gradients else 0.0
     allowed = tolerance * (WORST if typical <= tolerance else 1)
-    near = beyond(gradients, row.attainable, WORST * FINER, WORST * FINER)
+    near = beyond(gradients, row.attainable_first, WORST * FINER, WORST * FINER)
     off = farthest_tensor(near, allowed)
     return off and f"first gradient: {off} {FROM} (allowed {allowed:.0e})"
 

@@ -9,17 +9,18 @@ certain, a run is compared until then.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, takewhile
+from itertools import accumulate, product, takewhile
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from frameworks.contract import Deviation
-from frameworks.oracle import Float32OracleTrainer, OracleTrainer
-from frameworks.workloads import Weights, Workload
+from frameworks.oracle import Float32OracleTrainer, MultipliedOut, OracleTrainer
+from frameworks.workloads import Weights, Workload, leaves
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.distance import MIDDLE, UPPER, Astray
+from frameworks.workloads.residual import BatchNorm
 from workflows.certify.as_timed import wrong_as_timed
 from workflows.certify.following import ALONE, in_numpy, initial, once
 from workflows.certify.judge import (
@@ -101,31 +102,38 @@ def look_again(examined: Reexamined) -> bool:
 
 def attainable(runner: Runner) -> dict[str, float]:
     """How far the gradients of plain NumPy in float32 are from its own in float64: the median over
-    the mini-batches of `median_rounding`, at full size, by tensor.
+    the mini-batches of `median_rounding`, at full size, by tensor."""
+    return medians(farthest(runner.workload, runner.place(narrow=False)))
 
-    What cancels may do so exactly, by chance. So the farthest of several runs counts, from weights
-    that are off by their last bit.
-    """
-    return dict(farthest(runner.workload, runner.place(narrow=False)))
+
+def attainable_first(runner: Runner) -> dict[str, float]:
+    """The same of the first mini-batch alone, on which gradients in float64 are compared."""
+    return dict(farthest(runner.workload, runner.place(narrow=False))[0])
 
 
 @once
-def farthest(workload: Workload, folder: Path) -> dict[str, float]:
+def farthest(workload: Workload, folder: Path) -> list[dict[str, float]]:
+    """These distances, 1 at most, of each mini-batch.
+
+    What cancels may do so exactly, by chance. So the farthest of several runs counts, from weights
+    that are off by their last bit, and with each way of normalising a mini-batch.
+    """
     weights, (inputs, targets) = initial(workload, folder), open_batches(folder)
     numbers = [batch % len(inputs) for batch in (0, *OTHER_BATCHES)]
 
     def gradients(one: OracleTrainer) -> list[Weights]:
         return [one.differentiate(*one.put(inputs[n], targets[n]))[1] for n in numbers]
 
+    normalises = any(isinstance(stage.layer, BatchNorm) for stage in leaves(workload.stages))
+    ways = (Float32OracleTrainer, *[MultipliedOut] * normalises)
     exact, each = gradients(OracleTrainer(workload, weights)), []
-    for start in (weights, *shaken(weights, np.float32)):
-        own = gradients(Float32OracleTrainer(workload, start))
+    for way, start in product(ways, (weights, *shaken(weights, np.float32))):
+        own = gradients(way(workload, start))
         each.append([gradient_distances(*pair) for pair in zip(own, exact, strict=True)])
-    found = [
-        {name: max(one[name] for one in same) for name in right}
+    return [
+        {name: min(max(one[name] for one in same), 1) for name in right}
         for same, right in zip(zip(*each, strict=True), exact, strict=True)
     ]
-    return {name: min(error, 1) for name, error in medians(found).items()}
 
 
 def attainable_run(runner: Runner, run: Run, idle: Mapping[str, float]) -> Measured:

@@ -302,6 +302,7 @@ class CertificateRow(Contender):
     float64. `rounding` compares its float32 gradients, under the timed conditions, with the
     reference's float64. If the first mini-batch is too far off, it is the median of three, and
     `attainable` is how far plain NumPy's float32 gradients are from its own in float64.
+    `attainable_first` is that of the first mini-batch, if `gradients` are too far off.
     `float32` compares the losses of its first steps with its own in float64. `state` is how far
     state that is declared to deviate was off at most. All are tensor by tensor, but for losses.
 
@@ -342,6 +343,7 @@ class CertificateRow(Contender):
     state: dict[str, Distance] = {}
     rounding: dict[str, Distance] = {}
     attainable: dict[str, Distance] = {}
+    attainable_first: dict[str, Distance] = {}
     reduced: Reduced = ""
     room: tuple[Amount, Amount] | None = None
     restarted: list[Distance] = []
