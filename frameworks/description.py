@@ -202,6 +202,12 @@ class Framework:
                     f"{self.name}: variant {name!r} computes in {form!r}: the name begins with "
                     f"that of the format, one of {', '.join(FORMATS)}"
                 )
+            of_state = [d.component for d in variant.deviations if d.component.startswith("state.")]
+            if twice := sorted({one for one in of_state if of_state.count(one) > 1}):
+                raise ValueError(
+                    f"{self.name}: variant {name!r} has several deviations of {twice[0]}; a tensor "
+                    "deviates in one way"
+                )
             other = variant.compared_with
             if variant.change and other not in self.variants:
                 raise ValueError(

@@ -25,7 +25,8 @@ from benchmarks.fuzz.study import SmallStudy
 from benchmarks.options import at_least
 from workflows.output import printing
 
-COMMITTED = Path(__file__).parents[2] / "reports" / "fence" / "machines"
+REPORTS = Path(__file__).parents[2] / "reports"
+BASES = "fence", "parts", "reduced-precision", "traps", "gpu"  # committed studies
 SLOW_S = 20.0
 SHOWN = 20  # escaped cases
 PART = 100  # cases that a process is given at a time
@@ -46,8 +47,11 @@ class Fuzz:
 
     def __init__(self, folder: Path, seed: int, reported: float) -> None:
         self.folder, self.seed, self.reported = folder, seed, reported
-        (committed,) = COMMITTED.iterdir()
-        self.study, self.configurations = SmallStudy(committed, folder), Configurations(folder)
+        self.configurations = Configurations(folder)
+        self.studies = []
+        for base in BASES:
+            (committed,) = (REPORTS / base / "machines").iterdir()
+            self.studies.append(SmallStudy(committed, folder / base))
 
     def once(self, number: int) -> Outcome:
         draw = random.Random(f"{self.seed} {number}")
@@ -68,15 +72,16 @@ class Fuzz:
     def case(self, draw: random.Random) -> tuple[str, str]:
         if draw.random() < 0.5:
             return self.configurations.once(draw)
-        case = self.study.change(draw)
+        study = draw.choice(self.studies)
+        case = study.change(draw)
         share = self.reported * (FREE if case.free else 1)
         report = self.folder / "report" if draw.random() < share else None
         try:
-            return case.what, self.study.read(case, report)
+            return case.what, study.read(case, report)
         except Exception:
             return case.what, traceback.format_exc()
         finally:
-            self.study.restore()
+            study.restore()
 
 
 @cache

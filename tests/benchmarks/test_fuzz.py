@@ -34,6 +34,6 @@ def test_a_refusal_without_the_name_of_the_file_escapes(tmp_path, monkeypatch):
         error = ConfigurationError(f"{where}x")
         assert fuzz.configurations.outcome(lambda error=error: refused(error)) == outcome
     for where, outcome in (("", "names no file"), ("/turns.parquet", "refused")):
-        error = RecordError(f"{tmp_path}/machine{where}: x")
+        error = RecordError(f"{fuzz.studies[0].folder}{where}: x")
         monkeypatch.setattr("benchmarks.fuzz.study.load", lambda _, error=error: refused(error))
-        assert fuzz.study.read(Case("x"), None).startswith(outcome)
+        assert fuzz.studies[0].read(Case("x"), None).startswith(outcome)

@@ -117,13 +117,24 @@ def test_a_deviation_that_nothing_can_judge_is_refused(component, limits, messag
         Deviation(component, "a reason", **limits)
 
 
+def with_deviations(*deviations, name="default", title="Mine"):
+    return Framework(
+        name="mine", title=title, distributions=("mine",), install="pip install mine",
+        adapter="mine:Adapter", variants={name: Variant("a", deviations=deviations)},
+    )  # fmt: skip
+
+
 def test_a_text_that_no_record_could_hold_is_refused():
-    own = Variant("a", deviations=(Deviation("optimiser.adam", "why " * 10_000),))
     with pytest.raises(ValueError, match="mine: a text of 40,000 characters, 1,000 are shown"):
-        Framework(
-            name="mine", title="Mine", distributions=("mine",), install="pip install mine",
-            adapter="mine:Adapter", variants={"default": own},
-        )  # fmt: skip
+        with_deviations(Deviation("optimiser.adam", "why " * 10_000))
+
+
+def test_an_optimiser_may_deviate_in_several_ways_and_a_tensor_of_state_in_one():
+    with_deviations(Deviation("optimiser.adam", "a"), Deviation("optimiser.adam", "b"))
+    twice = Deviation("state.batch_norm.mean", "a"), Deviation("state.batch_norm.mean", "b")
+    message = "'default' has several deviations of state.batch_norm.mean; a tensor deviates in one"
+    with pytest.raises(ValueError, match=message):
+        with_deviations(*twice)
 
 
 @pytest.mark.parametrize(
@@ -136,9 +147,5 @@ def test_a_text_that_no_record_could_hold_is_refused():
     ],
 )
 def test_texts_that_steer_a_terminal_or_hide_are_refused(title, variant, reason):
-    own = Variant("a", deviations=(Deviation("optimiser.adam", reason),))
     with pytest.raises(ValueError, match="characters that are not printed"):
-        Framework(
-            name="mine", title=title, distributions=("mine",), install="pip install mine",
-            adapter="mine:Adapter", variants={variant: own},
-        )  # fmt: skip
+        with_deviations(Deviation("optimiser.adam", reason), name=variant, title=title)
