@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal
 
 from frameworks.device import DEVICES
@@ -18,6 +19,7 @@ VERSIONED = re.compile(rf"(?P<base>.+)-(?P<version>{VERSION})")  # `jax-0.10.1`
 Part = Literal["forward", "gradient"]  # of a step, that a variant may be
 PARTS: tuple[Part, ...] = ("forward", "gradient")
 LONGEST = 1000  # characters of a text
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # the name of an environment variable
 DEVIATING = ("optimiser.", "state.")  # beginnings of what may deviate
 
 
@@ -67,6 +69,10 @@ class Cache:
     variable: str
     option: str = ""
     otherwise: str = ""
+
+    def __post_init__(self) -> None:
+        if set("{}") & {*self.otherwise.replace("{user}", "")}:
+            raise ValueError(f"cache {self.name}: {self.otherwise!r} may have {{user}} in braces")
 
 
 @dataclass(frozen=True)
@@ -156,10 +162,18 @@ class Framework:
     def texts(self) -> Iterator[str]:
         """All that people see of it."""
         yield from (self.title, self.install, self.adapter, *self.distributions, *self.companions)
+        yield from chain.from_iterable(self.variables)
         for name, one in self.variants.items():
             yield from (name, one.summary, one.pitfall, one.change, one.compared_with, one.timed)
             for deviation in one.deviations:
                 yield from (deviation.component, deviation.reason, deviation.mistake)
+
+    @property
+    def variables(self) -> Iterator[tuple[str, str]]:
+        """All environment variables that it sets."""
+        yield from self.environment.items()
+        for one in self.variants.values():
+            yield from one.environment.items()
 
     @property
     def unversioned(self) -> str:
@@ -177,6 +191,12 @@ class Framework:
         return frozenset(bases - {"default"})
 
     def __post_init__(self) -> None:
+        for name, value in self.variables:
+            if not (isinstance(value, str) and VARIABLE.fullmatch(str(name))):
+                raise ValueError(
+                    f"{self.name}: no environment variable: {name!r}: {value!r}; names have "
+                    "letters, digits and _, values are texts"
+                )
         for text in self.texts:
             if not text.isprintable():
                 raise ValueError(f"{self.name}: {text!r} has characters that are not printed")

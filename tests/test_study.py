@@ -214,6 +214,8 @@ def test_a_failed_contender_costs_neither_the_report_nor_the_others(clone, small
     assert "failed as before" in study.snakemake(fails=True)
     assert kept.stat().st_mtime_ns == measured
     assert study.would_run() == {"failures", "all"}
+    (study.results / "detections" / "faulty.json").unlink()  # as the message said
+    assert {"detect", "contest", "certify", "report"} <= study.would_run()
 
 
 def test_a_killed_study_goes_on_where_it_was(done):

@@ -218,12 +218,16 @@ def batches(workload: Workload, seed: int, count: int) -> Iterator[tuple[np.ndar
     """Mini-batches for a trainer's `put`.
 
     Inputs, and the targets of a mean squared error, are normal with standard deviation `SCALE`.
-    Words and labels are uniform over the classes.
+    Words and labels are uniform over the classes, but each mini-batch leaves out one of the words,
+    the next one in turn.
     """
     random = np.random.default_rng([seed, 4])  # 0 to 3 draw weights and data sets
-    labelled = workload.loss == "sparse_cross_entropy"
-    for _ in range(count):
-        inputs = drawn(random, workload, workload.dataset.shape, workload.dataset.words)
+    labelled, words = workload.loss == "sparse_cross_entropy", workload.dataset.words
+    for number in range(count):
+        inputs = drawn(random, workload, workload.dataset.shape, words)
+        if words:
+            classes = workload.dataset.classes or 1
+            inputs[inputs == number % classes] = (number + 1) % classes
         targets = drawn(random, workload, workload.target_shape, labelled)
         yield inputs, targets
 

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from frameworks import registry
-from frameworks.contract import SETTINGS, Deviation, Framework, Variant
+from frameworks.contract import SETTINGS, Cache, Deviation, Framework, Variant
 
 
 def offer(folder, monkeypatch, name, module):
@@ -122,6 +122,27 @@ def with_deviations(*deviations, name="default", title="Mine"):
         name="mine", title=title, distributions=("mine",), install="pip install mine",
         adapter="mine:Adapter", variants={name: Variant("a", deviations=deviations)},
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("ODD", "a\ud800"), ("ODD", "a\0b"), ("ODD", 4), ("O=DD", "a"), ("", "a"), ("ODD\n", "a")],
+)
+def test_what_cannot_be_an_environment_variable_is_refused(name, value):
+    """A process could not be started with it, or no record could name it."""
+    own = {"default": Variant("a"), "odd": Variant("b", environment={name: value})}
+    with pytest.raises(ValueError, match=r"no environment variable|not printed"):
+        Framework(
+            name="mine", title="Mine", distributions=("mine",), install="pip install mine",
+            adapter="mine:Adapter", variants=own,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("folder", ["{", "{nope}", "{user.__class__}", "{user!r}"])
+def test_a_cache_that_names_no_folder_is_refused(folder):
+    Cache("a compiler's", "FOLDER", otherwise="kept-{user}")
+    with pytest.raises(ValueError, match=r"cache a compiler's: .* may have \{user\} in braces"):
+        Cache("a compiler's", "FOLDER", otherwise=folder)
 
 
 def test_a_text_that_no_record_could_hold_is_refused():

@@ -61,6 +61,7 @@ rule report:
 rule failures:
     input:
         report=f"{REPORT}/report.html",
+        detections=lambda wildcards: detected(wildcards.machine, FRAMEWORKS),
         contests=lambda wildcards: contests(wildcards.machine, ".json"),
     output:
         touch(f"{HERE}/complete"),

@@ -21,7 +21,15 @@ from workflows.measure.contest_file import ContestFile
 from workflows.output import explained
 from workflows.planning.configuration import Configuration
 from workflows.planning.isolated import isolated
-from workflows.planning.plan import Detection, PlanError, StudyRequest, load_study
+from workflows.planning.names import listing
+from workflows.planning.plan import (
+    Detection,
+    PlanError,
+    StudyRequest,
+    contenders_here,
+    load_study,
+    surface,
+)
 from workflows.planning.replicates import counting
 from workflows.records.folders import Folders
 from workflows.records.schema import CertificateRecord, CertificateRow, ContenderRecord
@@ -40,7 +48,7 @@ PASSING = re.compile(
     r"|\w*\d\w*(?: ?(?:(?:[mnuµμ]s|min|sec|[kKMGT]i?B)\b"
     r"|(?:(?:milli|micro|nano)?second|minute|hour|day|byte)s?\b))?"
 )
-OPENED = "The study goes on without it. To have it tried again, delete"
+OPENED = "The study goes on without that. To have it tried again, delete"
 PLURAL = re.compile(r"(?<=ind)(?:ex|ices)\b|(?<=[a-z]{2})[eisy]+\b")  # and its singular
 LETTERS = 200  # of a reason that count: long ones are cut, elsewhere if numbers have other widths
 
@@ -92,14 +100,22 @@ def unbuilt(folders: Folders, study: Configuration) -> dict[str, str]:
     return found
 
 
-def unopened(folders: Folders, study: Configuration) -> dict[Path, str]:
-    """The detections in which a framework of the study failed, and how."""
-    found = {}
+def unopened(folders: Folders, study: Configuration) -> dict[Path, list[str]]:
+    """The detections in which a framework of the study failed, all of it or some variants, and
+    how."""
+    found: dict[Path, list[str]] = {}
     for name in sorted({entry.framework for entry in study.contenders}):
         path = folders.detection(name)
         devices = read_json(path, Detection).devices if path.exists() else {}
-        if reasons := {one.missing: 0 for one in devices.values() if one.failed}:
-            found[path] = "; ".join(reasons)
+        for reason in dict.fromkeys(one.missing for one in devices.values() if one.failed):
+            without = {
+                one.variant
+                for one in contenders_here(study, name)
+                if surface(one) in devices and devices[surface(one)].missing == reason
+            }
+            whole = all(one.missing for one in devices.values())
+            named = name if whole else f"{name} {listing(sorted(without))}"
+            found.setdefault(path, []).append(f"{named} failed when it was opened: {reason}")
     return found
 
 
@@ -197,8 +213,8 @@ def tell(folders: Folders) -> int:
         print(f"\nWithout {name}: {reason}", file=sys.stderr)
         print(f"The next run tries again: {again}", file=sys.stderr)
     crashed = unopened(folders, study)
-    for path, reason in crashed.items():
-        print(f"\n{path.stem} failed when it was opened: {reason}", file=sys.stderr)
+    for path, reasons in crashed.items():
+        print("", *reasons, sep="\n", file=sys.stderr)
         print(f"{OPENED} {path}, then:\n  {again}", file=sys.stderr)
     for path in late:
         move(path, "overtaken")

@@ -227,11 +227,7 @@ def left_over(
     shows it. `copied_ns`: the longest step, if results come from another device."""
 
     def share(unread_ns: int | None = None) -> float:
-        tries = range(FENCES)
-        return max(
-            min(late(trainer, batches, count, readers, unread_ns) for _ in tries)
-            for count in counts
-        )
+        return max(late(trainer, batches, count, readers, unread_ns) for count in counts)
 
     found = share()
     unread_ns = None
@@ -347,10 +343,11 @@ def late(
     unread_ns: int | None = None,
 ) -> float:
     """The share of `count` steps that is left after them. `unread_ns`: the time of reading alone,
-    if a second reading does not show it."""
-    work, read, again = fenced(trainer, batches, count, readers)
-    left = max(read - (again if unread_ns is None else unread_ns), 0)
-    return left / (left + work)
+    if a second reading does not show it. One disturbed try changes nothing."""
+    tries = [fenced(trainer, batches, count, readers) for _ in range(FENCES)]
+    work, read, again = zip(*tries, strict=True)
+    left = max(min(read) - (median(again) if unread_ns is None else unread_ns), 0)
+    return float(left / (left + median(work)))
 
 
 def fenced(

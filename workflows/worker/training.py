@@ -94,6 +94,8 @@ def one_step(trainer: Trainer, batch: Batch, useless: float = np.nan) -> float:
     inputs, targets = (array.copy() for array in batch)
     given = trainer.put(inputs, targets)
     trainer.synchronise()
+    if not all(map(np.array_equal, (inputs, targets), batch)):
+        raise ValueError("put() has changed the arrays that it was given")
     overwrite(inputs, targets, useless)
     trainer.step(given)
     trainer.synchronise()
