@@ -7,6 +7,7 @@ true certificate is refused.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from frameworks.workloads import Workload
+from frameworks.workloads.distance import REST
 from frameworks.workloads.workload import LOOSEST
 from workflows.records.schema import CertificateRecord, CertificateRow, Measured
 from workflows.records.thresholds import (
@@ -20,6 +21,7 @@ from workflows.records.thresholds import (
     REPRODUCES,
     UNDECIDED,
     UNFENCED,
+    VANISHED,
     WORST,
     allowed_again,
     allowed_moves,
@@ -27,6 +29,7 @@ from workflows.records.thresholds import (
 )
 
 DIGITS = 1 + 1e-9  # records have ten digits of a distance
+ALIKE = 1e-6  # relative; distances are recorded beside the losses that they compare
 # What a certificate compares of whole steps. The later ones are compared since 24 November 2026.
 REQUIRED = ("losses", "gradients", "rounding", "restarted", "float32", "unfenced")
 REQUIRED_LATER = ("astray", "again")
@@ -90,6 +93,9 @@ def row_faults(
     for run in (row.long, row.full, row.substituted, row.substituted_full, *others):
         if run and not all(0 <= step <= len(run.loss) for step in run.weights):
             yield f"weights after a step that is none of the {len(run.loss)} steps"
+    known = {*own.parameter_shapes, *own.state_shapes, REST}
+    if not own.elementwise and (strange := [name for name in tensors(row) if name not in known]):
+        yield f"it compares {strange[0]!r}, which is no tensor of {own.name}"
     if row.status not in ("agrees", "declared"):
         return
     if row.cause:
@@ -101,6 +107,8 @@ def row_faults(
             yield f"{key}: its status is {row.status!r}, but it was not compared"
     if not own.elementwise and any(loss < 0 for loss in row.losses):
         yield f"losses: its status is {row.status!r}, but a loss is negative"
+    else:
+        yield from other_losses(row, certificate)
     if row.long:
         steps = len(row.losses) or len(row.long.loss)
         if steps != certificate.steps and not (part or own.elementwise):
@@ -113,6 +121,35 @@ def row_faults(
                 f"{key}: its status is {row.status!r}, but it is {max(far):.1e} off (allowed "
                 f"{most:.0e})"
             )
+
+
+def tensors(row: CertificateRow) -> Iterator[str]:
+    """The names of all tensors that a row compares."""
+    others = [one.run for one in row.optimisers.values()]
+    runs = [row.long, row.full, row.substituted, row.substituted_full, row.followed]
+    for run in (*runs, row.followed_full, *others):
+        for step in run.weights.values() if run else ():
+            yield from step
+    for found in (row.gradients, row.rounding, row.state):
+        yield from found
+    for moves in row.astray.values():
+        yield from moves
+
+
+def other_losses(row: CertificateRow, certificate: CertificateRecord) -> Iterator[str]:
+    """Losses of a long run that are further from the reference's than the row says."""
+    right = [one for one in certificate.rows if one.name == certificate.reference]
+    if not (right and right[0].losses and row.long):
+        return
+    least = VANISHED * abs(right[0].losses[0])
+    compared = zip(row.losses, right[0].losses, row.long.loss, strict=False)
+    for step, (loss, exact, off) in enumerate(compared, 1):
+        if abs(loss - exact) > (off + ALIKE) * max(abs(exact), least):
+            yield (
+                f"losses: {loss:g} at step {step}, more than the {off:.1e} in long.loss from the "
+                f"reference's, {exact:g}"
+            )
+            break
 
 
 def bounds(row: CertificateRow, certificate: CertificateRecord, own: Workload) -> Iterator[Bound]:

@@ -284,6 +284,25 @@ def in_groups(contests: Sequence[ContestRecord], timeout_s: float) -> Iterator[s
             yield f"contests: {group}, replicate {replicate}: its turns are those of {other}"
         begun |= dict.fromkeys(starts, (group, replicate))
     yield from drawn_again(contests)
+    yield from one_by_one(found)
+    models = dict.fromkeys(one.system_info.get("cpu", {}).get("model") for one in contests)
+    if len(models) > 1:
+        yield f"contests: processors {', '.join(map(str, models))}, of one machine"
+
+
+def one_by_one(groups: Mapping[tuple[str, int], Sequence[ContestRecord]]) -> Iterator[str]:
+    """Check that a machine has one contest at a time. Each node of a cluster has its own boot."""
+    spans: dict[str, list[tuple[int, float, str]]] = defaultdict(list)
+    for (group, replicate), own in groups.items():
+        turns = [turn for one in own for turn in one.turns]
+        if turns and (boot := own[0].system_info.get("system", {}).get("boot", "")):
+            start = min(turn.start_ns for turn in turns)
+            end = max(turn.start_ns + turn.duration_s * 1e9 for turn in turns)
+            spans[boot].append((start, end, f"{group}, replicate {replicate}"))
+    for own_spans in spans.values():
+        for (_, end, before), (start, _, name) in pairwise(sorted(own_spans)):
+            if start + SLACK_NS < end:
+                yield f"contests: {name}: it began before that of {before} had ended"
 
 
 def drawn_again(contests: Sequence[ContestRecord]) -> Iterator[str]:

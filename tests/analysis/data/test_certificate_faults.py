@@ -28,16 +28,16 @@ def certified(tmp_path_factory: pytest.TempPathFactory) -> MachineRecords:
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("gradients", {"a": 0.5}),
-        ("gradients", {"a": math.nan}),
+        ("gradients", {"dense1.kernel": 0.5}),
+        ("gradients", {"dense1.kernel": math.nan}),
         ("unfenced", 1.0),
         ("float32", [0.0, 0.5]),
         ("restarted", [0.9]),
         ("again", [0.0, 0.9]),
-        ("astray", {2: {"a": (0.9, 0.0)}}),
-        ("astray", {10: {"a": (0.0, 0.9)}}),
-        ("rounding", {"a": 0.9}),
-        ("rounding", {"a": 1e11}),
+        ("astray", {2: {"dense1.kernel": (0.9, 0.0)}}),
+        ("astray", {10: {"dense1.kernel": (0.0, 0.9)}}),
+        ("rounding", {"dense1.kernel": 0.9}),
+        ("rounding", {"dense1.kernel": 1e11}),
         ("room", (0.39, 0.39)),  # in no reduced precision
         ("ulp", 3.0),
         ("optimisers", {"adam": OptimiserRow(status="agrees", run=FAR)}),
@@ -82,7 +82,7 @@ def test_only_a_refusal_has_a_cause(certified: MachineRecords) -> None:
 
 def test_no_loss_of_a_network_is_negative(certified: MachineRecords) -> None:
     records = certified.model_copy(deep=True)
-    row = next(one for one in rows_of(records) if one.status == "agrees")
+    row = others_of(records)[0]
     row.losses[3] = -5.0
     (fault,) = contradictions(records)
     assert f"{row.name} on mnist-cnn: losses: its status is 'agrees', but a loss is nega" in fault
@@ -109,14 +109,23 @@ def test_what_is_declared_explains_all(certified: MachineRecords, field: str) ->
 @pytest.mark.parametrize(
     "found",
     [
-        {"gradients": {"a": 9e-12}},
-        {"gradients": {"a": 1e-8}, "attainable": {"a": 0.9}},
-        {"rounding": {"a": 9e-5}},
-        {"rounding": {"a": 0.39}, "attainable": {"a": 0.9}},
-        {"rounding": {"a": 0.3}, "room": (0.1, 0.3), "float32": [0.3], "reduced": "bfloat16"},
-        {"astray": {2: {"a": (2.9, 0.7)}}, "reduced": "bfloat16"},
+        {"gradients": {"dense1.kernel": 9e-12}},
+        {"gradients": {"dense1.kernel": 1e-8}, "attainable": {"dense1.kernel": 0.9}},
+        {"gradients": {"dense1.kernel": 1e-8}, "attainable_first": {"dense1.kernel": 0.9}},
+        {"rounding": {"dense1.kernel": 9e-5}},
+        {"rounding": {"dense1.kernel": 0.39}, "attainable": {"dense1.kernel": 0.9}},
+        {
+            "rounding": {"dense1.kernel": 0.3},
+            "room": (0.1, 0.3),
+            "float32": [0.3],
+            "reduced": "bfloat16",
+        },
+        {"astray": {2: {"dense1.kernel": (2.9, 0.7)}}, "reduced": "bfloat16"},
         {"float32": [1e-4, 0.3, 0.9], "float32_attainable": [1e-5, 0.04, 0.06]},
-        {"astray": {10: {"a": (0.4, 1.0)}}, "astray_attainable": {10: {"a": (0.05, 0.5)}}},
+        {
+            "astray": {10: {"dense1.kernel": (0.4, 1.0)}},
+            "astray_attainable": {10: {"dense1.kernel": (0.05, 0.5)}},
+        },
         {
             "long": None,
             "precision": "float32",
@@ -133,6 +142,24 @@ def test_what_a_certificate_may_find(certified: MachineRecords, found: dict[str,
     for field, value in found.items():
         setattr(row, field, value)
     assert not [*contradictions(records)]
+
+
+def test_tensors_and_losses_that_cannot_be(certified: MachineRecords) -> None:
+    records = certified.model_copy(deep=True)
+    row = others_of(records)[0]
+    row.gradients["no.such.tensor"] = 0.0
+    (fault,) = contradictions(records)
+    assert "it compares 'no.such.tensor', which is no tensor of mnist-cnn" in fault
+    del row.gradients["no.such.tensor"]
+    row.losses = [1.5 * loss for loss in row.losses]
+    (fault,) = contradictions(records)
+    assert f"{row.name} on mnist-cnn: losses: " in fault and "at step 1, more than the" in fault
+
+
+def others_of(records: MachineRecords) -> list[CertificateRow]:
+    """The rows that agree with another."""
+    (certificate,) = {one.reference for one in records.certificates}
+    return [r for r in rows_of(records) if r.status == "agrees" and r.name != certificate]
 
 
 def rows_of(records: MachineRecords) -> list[CertificateRow]:
