@@ -18,6 +18,7 @@ from frameworks.oracle.network import OPERATIONS
 from frameworks.workloads import from_dict
 from frameworks.workloads.layers import Dense, ReLU
 from frameworks.workloads.optimisers import Adam
+from frameworks.workloads.residual import BatchNorm
 from frameworks.workloads.smaller import miniature
 from tests.adapters.training import CONTENDERS, REFERENCE, Contender, small
 from tests.oracle.in_process import STAGE, InProcess
@@ -216,6 +217,22 @@ class Late(ReadOnce):
     def apply(self, gradients):
         self.given = OracleTrainer.weights(self)
         super().apply(gradients)
+
+
+class KeepsAverages(OracleTrainer):
+    """restart() leaves running averages as they are."""
+
+    def load(self, weights):
+        kept = getattr(self, "statistics", {})
+        super().load(weights)
+        self.statistics = kept or self.statistics
+
+
+def test_running_averages_that_a_restart_leaves_are_no_matter_of_weights(tmp_path):
+    """No loss shows them."""
+    normalised = small(Dense(7), BatchNorm(), ReLU(), Dense(3), shape=(12,), classes=None)
+    answer = examine(InProcess(KeepsAverages), normalised, "default", tmp_path).text
+    assert "departs at step 1 after restart(): look at what restart() leaves" in answer
 
 
 @pytest.mark.parametrize(

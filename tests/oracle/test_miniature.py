@@ -70,6 +70,15 @@ def test_batches_fit_and_are_the_same_each_time(name):
     assert not np.array_equal(first[0][0], first[1][0])
 
 
+def test_each_mini_batch_leaves_out_a_word():
+    """An optimiser with a memory moves its row all the same, and one for sparse gradients does
+    not."""
+    small = miniature(load("lstm", {}))
+    words = small.dataset.classes
+    for number, (inputs, _) in enumerate(batches(small, seed=1, count=2 * words)):
+        assert number % words not in inputs
+
+
 def test_words_occur_more_than_once_and_steps_are_not_samples():
     small = miniature(load("lstm", {}))
     ((words, labels),) = batches(small, seed=1, count=1)

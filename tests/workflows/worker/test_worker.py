@@ -169,6 +169,26 @@ def test_gradients_are_those_of_the_loss(worker, tmp_path):
     assert bias == pytest.approx(2 * float(np.mean(outputs - targets)), rel=1e-5)
 
 
+def test_put_must_not_change_the_arrays_that_it_is_given(worker, monkeypatch, tmp_path):
+    """As the rule `batch` of samestep check has it."""
+
+    def wiping(trainer):
+        put = trainer.put
+
+        def changed(inputs, targets):
+            given = put(inputs.copy(), targets.copy())
+            inputs[:] = 0
+            return given
+
+        trainer.put = changed
+        return trainer
+
+    plain = worker.adapter.trainer
+    monkeypatch.setattr(worker.adapter, "trainer", lambda *given: wiping(plain(*given)))
+    with pytest.raises(Exception, match=r"put\(\) has changed the arrays that it was given"):
+        worker.train("default", steps=2, out=str(tmp_path / "w.npz"), at=[2])
+
+
 def test_arrays_are_useless_once_put_has_returned(worker, monkeypatch, tmp_path):
     plain = worker.adapter.trainer
     monkeypatch.setattr(worker.adapter, "trainer", lambda *given: Keeper(plain(*given)))
