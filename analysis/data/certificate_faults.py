@@ -21,7 +21,6 @@ from workflows.records.thresholds import (
     REPRODUCES,
     UNDECIDED,
     UNFENCED,
-    VANISHED,
     WORST,
     allowed_again,
     allowed_moves,
@@ -29,7 +28,6 @@ from workflows.records.thresholds import (
 )
 
 DIGITS = 1 + 1e-9  # records have ten digits of a distance
-ALIKE = 1e-6  # relative; distances are recorded beside the losses that they compare
 # What a certificate compares of whole steps. The later ones are compared since 24 November 2026.
 REQUIRED = ("losses", "gradients", "rounding", "restarted", "float32", "unfenced")
 REQUIRED_LATER = ("astray", "again")
@@ -107,8 +105,6 @@ def row_faults(
             yield f"{key}: its status is {row.status!r}, but it was not compared"
     if not own.elementwise and any(loss < 0 for loss in row.losses):
         yield f"losses: its status is {row.status!r}, but a loss is negative"
-    else:
-        yield from other_losses(row, certificate)
     if row.long:
         steps = len(row.losses) or len(row.long.loss)
         if steps != certificate.steps and not (part or own.elementwise):
@@ -134,22 +130,6 @@ def tensors(row: CertificateRow) -> Iterator[str]:
         yield from found
     for moves in row.astray.values():
         yield from moves
-
-
-def other_losses(row: CertificateRow, certificate: CertificateRecord) -> Iterator[str]:
-    """Losses of a long run that are further from the reference's than the row says."""
-    right = [one for one in certificate.rows if one.name == certificate.reference]
-    if not (right and right[0].losses and row.long):
-        return
-    least = VANISHED * abs(right[0].losses[0])
-    compared = zip(row.losses, right[0].losses, row.long.loss, strict=False)
-    for step, (loss, exact, off) in enumerate(compared, 1):
-        if abs(loss - exact) > (off + ALIKE) * max(abs(exact), least):
-            yield (
-                f"losses: {loss:g} at step {step}, more than the {off:.1e} in long.loss from the "
-                f"reference's, {exact:g}"
-            )
-            break
 
 
 def bounds(row: CertificateRow, certificate: CertificateRecord, own: Workload) -> Iterator[Bound]:

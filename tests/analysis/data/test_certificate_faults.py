@@ -144,16 +144,12 @@ def test_what_a_certificate_may_find(certified: MachineRecords, found: dict[str,
     assert not [*contradictions(records)]
 
 
-def test_tensors_and_losses_that_cannot_be(certified: MachineRecords) -> None:
+def test_a_tensor_that_the_network_does_not_have(certified: MachineRecords) -> None:
     records = certified.model_copy(deep=True)
     row = others_of(records)[0]
     row.gradients["no.such.tensor"] = 0.0
     (fault,) = contradictions(records)
     assert "it compares 'no.such.tensor', which is no tensor of mnist-cnn" in fault
-    del row.gradients["no.such.tensor"]
-    row.losses = [1.5 * loss for loss in row.losses]
-    (fault,) = contradictions(records)
-    assert f"{row.name} on mnist-cnn: losses: " in fault and "at step 1, more than the" in fault
 
 
 def others_of(records: MachineRecords) -> list[CertificateRow]:
