@@ -87,9 +87,8 @@ def row_faults(
     those of float32. `whole`: the keys that a whole step must have."""
     if row.framework != certificate.framework:
         yield f"framework: a row in the certificate of {certificate.framework}"
-    others = [one.run for one in row.optimisers.values()]
-    for run in (row.long, row.full, row.substituted, row.substituted_full, *others):
-        if run and not all(0 <= step <= len(run.loss) for step in run.weights):
+    for run in runs(row):
+        if not all(0 <= step <= len(run.loss) for step in run.weights):
             yield f"weights after a step that is none of the {len(run.loss)} steps"
     known = {*own.parameter_shapes, *own.state_shapes, REST}
     if not own.elementwise and (strange := [name for name in tensors(row) if name not in known]):
@@ -119,12 +118,17 @@ def row_faults(
             )
 
 
+def runs(row: CertificateRow) -> list[Measured]:
+    """The contender's runs beside the reference's."""
+    others = [one.run for one in row.optimisers.values()]
+    every = (row.long, row.full, row.substituted, row.substituted_full, *others)
+    return [one for one in every if one]
+
+
 def tensors(row: CertificateRow) -> Iterator[str]:
     """The names of all tensors that a row compares."""
-    others = [one.run for one in row.optimisers.values()]
-    runs = [row.long, row.full, row.substituted, row.substituted_full, row.followed]
-    for run in (*runs, row.followed_full, *others):
-        for step in run.weights.values() if run else ():
+    for run in (*runs(row), *filter(None, [row.followed, row.followed_full])):
+        for step in run.weights.values():
             yield from step
     for found in (row.gradients, row.rounding, row.state):
         yield from found
@@ -161,7 +165,7 @@ def of_runs(row: CertificateRow, tolerance: float) -> Iterator[Bound]:
     for kind, other in row.optimisers.items():
         if other.status == "agrees" and other.run:
             yield run(f"optimisers.{kind}", other.run, tolerance)
-    near = FINER * bool(row.attainable_first or row.attainable)  # earlier versions had one
+    near = FINER * bool(row.attainable_first or row.attainable)  # earlier: one for both
     yield "gradients", row.gradients.values(), WORST * max(tolerance, near)
     yield "restarted", row.restarted, tolerance if row.precision == "float64" else AGAIN
     if agrees:

@@ -107,13 +107,15 @@ def unopened(folders: Folders, study: Configuration) -> dict[Path, list[str]]:
     for name in sorted({entry.framework for entry in study.contenders}):
         path = folders.detection(name)
         devices = read_json(path, Detection).devices if path.exists() else {}
-        for reason in dict.fromkeys(one.missing for one in devices.values() if one.failed):
+        reasons = dict.fromkeys(one.missing for one in devices.values() if one.failed)
+        whole = all(one.missing for one in devices.values())
+        own = [(one.variant, surface(one)) for one in contenders_here(study, name)]
+        for reason in reasons:
             without = {
-                one.variant
-                for one in contenders_here(study, name)
-                if surface(one) in devices and devices[surface(one)].missing == reason
+                variant
+                for variant, place in own
+                if place in devices and devices[place].missing == reason
             }
-            whole = all(one.missing for one in devices.values())
             named = name if whole else f"{name} {listing(sorted(without))}"
             found.setdefault(path, []).append(f"{named} failed when it was opened: {reason}")
     return found
