@@ -35,10 +35,10 @@ def lengthened(source: Path, size: int, out: Path) -> int:
 
 
 def contests(records: MachineRecords, table: pa.Table, times: int) -> Iterator[pa.Table]:
-    """The mini-batches of each contest, one after the other."""
+    """The mini-batches of each contest, one after the other in the order in which they began."""
     random, start_ns = np.random.default_rng(1), table["start_ns"][0].as_py()
     sizes = {one.workload: one.batches for one in records.datasets}
-    for contest in records.contests:
+    for contest in sorted(records.contests, key=lambda contest: contest.started):
         of_contest = pc.and_(
             pc.equal(table["workload"], contest.workload),
             pc.equal(table["replicate"], contest.replicate),
