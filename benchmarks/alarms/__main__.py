@@ -1,8 +1,9 @@
 """Certify random networks, and print how many were tried and which were refused.
 
 `python -m benchmarks.alarms --networks 250` takes about 20 minutes. It ends with 1 if a certificate
-refuses a network: an alarm, because samestep's own adapters are correct. Frameworks take networks
-in turn, beside the reference. `--seed`, `--networks` and `--only NUMBER` repeat a network, and
+refuses a network: an alarm, because samestep's own adapters are correct. A network is uncertain
+if the certificate says that NumPy's own results scatter too much. Frameworks take networks in turn,
+beside the reference. `--seed`, `--networks` and `--only NUMBER` repeat a network, and
 `--first NUMBER` goes on where a run was stopped.
 """
 
@@ -46,6 +47,8 @@ class Alarms:
             outcomes = [Outcome(name, "failed", f"{type(error).__name__}: {error}")]
         for outcome in outcomes:
             self.statuses[outcome.contender, outcome.status] += 1
+            if outcome.status == "uncertain":
+                print(f"network {number}, {outcome.contender}: {outcome.why}", flush=True)
             if outcome.alarm:
                 text = f"network {number}, {outcome.contender} {outcome.status}: {outcome.why}"
                 self.alarms.append(f"{text}\n{entry(workload)}")
@@ -55,7 +58,7 @@ class Alarms:
             print(f"{self.tried} networks, {len(self.alarms)} alarms", flush=True)
 
     def said(self) -> str:
-        statuses = ("agrees", "declared", "missing", "diverges", "refused", "failed")
+        statuses = ("agrees", "declared", "missing", "diverges", "uncertain", "refused", "failed")
         lines = [f"{'contender':22}{'tried':>8}" + "".join(f"{one:>10}" for one in statuses)]
         for name in sorted({contender for contender, _ in self.statuses}):
             numbers = [self.statuses[name, status] for status in statuses]

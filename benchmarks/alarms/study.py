@@ -9,6 +9,7 @@ import numpy as np
 
 from frameworks.workloads import Workload, to_dict
 from frameworks.workloads.datasets.mnist import MnistSettings
+from workflows.certify.as_timed import UNCERTAIN
 from workflows.certify.certificate import Examination
 from workflows.certify.diagnosis import examine
 from workflows.certify.runs import Reference, Runner
@@ -79,7 +80,8 @@ class Certifier:
             elif not otherwise_computed(workload, contender):
                 row = Examination(runner, contender, reference, lambda text: None).row()
                 why = "; ".join(filter(None, [row.reason, row.cause]))
-                yield Outcome(named, row.status, why)
+                uncertain = row.reason.startswith(UNCERTAIN)
+                yield Outcome(named, "uncertain" if uncertain else row.status, why)
 
 
 def otherwise_computed(workload: Workload, contender: Contender) -> bool:

@@ -68,3 +68,15 @@ def test_a_refusal_is_an_alarm_with_its_network(monkeypatch, capsys):
     output = capsys.readouterr().out
     assert "alarms: 2" in output and "network 1, pytorch/tuned refused: loss differs" in output
     assert "random-1:" in output
+
+
+def test_a_network_that_nobody_can_certify_is_counted_apart(monkeypatch, capsys):
+    """Its certificate blames no contender, so it is no alarm, and no success either."""
+    unsure = [Outcome("pytorch/tuned", "uncertain", "this workload cannot be certified")]
+    monkeypatch.setattr(alarms.Certifier, "certify", lambda self, workload, name: iter(unsure))
+    monkeypatch.setattr(sys, "argv", ["alarms", "--networks", "2", "--seed", "3", "--jobs", "1"])
+    assert alarms.main() == 0
+    output = capsys.readouterr().out
+    assert "network 1, pytorch/tuned: this workload cannot be certified" in output
+    assert re.search("uncertain +refused", output)
+    assert re.search(r"pytorch/tuned +2 +0 +0 +0 +0 +2 +0 +0\n", output)

@@ -19,6 +19,8 @@ from workflows.records.thresholds import (
     widened,
 )
 
+UNCERTAIN = "this workload cannot be certified: NumPy's own "
+TRY = "try a smaller learning rate or larger mini-batches"
 KEPT = "; arrays given to put are overwritten afterwards: does it keep a reference to them?"
 
 
@@ -53,6 +55,11 @@ def wrong_moves(row: CertificateRow, rounding: float) -> str:
         for name, found in tensors.items():
             typical, off = widened(limits, near.get(name, (0.0, 0.0)))
             if not (found[0] <= typical and found[1] <= off):
+                if (numpy := near.get(name, (0.0, 0.0))[0]) > HALF:
+                    return (
+                        f"{UNCERTAIN}weights in float32 are typically {numpy:.1e} of their move "
+                        f"away from float64's after step {step} ({name}); {TRY}"
+                    )
                 return (
                     f"in float32 the weights go astray: after step {step} {name} is typically "
                     f"{found[0]:.1e} of its move away from float64's (allowed {typical:.0e}), and "

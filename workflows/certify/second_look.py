@@ -21,7 +21,7 @@ from frameworks.workloads import Weights, Workload, leaves
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.distance import MIDDLE, UPPER, Astray
 from frameworks.workloads.residual import BatchNorm
-from workflows.certify.as_timed import wrong_as_timed
+from workflows.certify.as_timed import TRY, UNCERTAIN, wrong_as_timed
 from workflows.certify.following import ALONE, in_numpy, initial, once
 from workflows.certify.judge import (
     NotComparable,
@@ -80,7 +80,9 @@ def look_again(examined: Reexamined) -> bool:
     widest = examined.limits.model_copy(update={"tolerance": max(tolerance, LOST)})
     judge(row, widest, examined.made)
     if row.status == "refused":
-        if row.reason == wrong_as_timed(row, widest) != examined.result.reason:
+        if row.reason.startswith(UNCERTAIN):
+            examined.result.reason, examined.result.cause = row.reason, ""
+        elif row.reason == wrong_as_timed(row, widest) != examined.result.reason:
             examined.result.reason = f"{row.reason}; in float64, {examined.result.reason}"
         return False
     near: dict[str, Measured] = {}
@@ -93,9 +95,8 @@ def look_again(examined: Reexamined) -> bool:
         left = shorten(measured)
         if left < min(run.steps, FEWEST):
             raise NotComparable(
-                f"this workload cannot be certified: NumPy's own loss of step {left + 1} in "
-                f"float64 changes by more than {LOST / WORST:.0e} with the last bit of the "
-                "weights; try a smaller learning rate or larger mini-batches"
+                f"{UNCERTAIN}loss of step {left + 1} in float64 changes by more than "
+                f"{LOST / WORST:.0e} with the last bit of the weights; {TRY}"
             )
     return True
 

@@ -7,9 +7,11 @@ from frameworks.workloads import from_dict
 from frameworks.workloads.datasets.mnist import MnistSettings
 from tests.workflows.certify.test_certify import BRIEFLY
 from tests.workflows.conftest import rows, several
+from workflows.certify.as_timed import UNCERTAIN, wrong_moves
 from workflows.certify.runs import RESTARTED, Run, Runner
 from workflows.certify.second_look import attainable_first, attainable_run, lost
 from workflows.certify.summary import distance
+from workflows.records.schema import CertificateRow
 from workflows.records.thresholds import FINER, WORST
 from workflows.stages.prepare import prepare
 
@@ -77,6 +79,19 @@ def test_what_plain_numpy_cannot_bring_closer_is_no_mistake(
     assert bool(row.long.attainable) == bool(looked) == (step == 30)
     assert all(1e-8 < error < 1e-5 for error in looked)
     assert ("dense1.kernel" in row.long.weights[30]) is (near != 100.0 or step == 1)
+
+
+@pytest.mark.parametrize(("numpy", "uncertain"), [(0.4, False), (59.0, True)])
+def test_weights_say_nothing_if_those_of_numpy_go_further_than_training(numpy, uncertain):
+    row = CertificateRow(
+        framework="keras", variant="default", device="cpu", threads=1, status="agrees",
+        astray={2: {"dense1.kernel": (14.0, 0.5)}},
+        astray_attainable={2: {"dense1.kernel": (numpy, 0.5)}},
+    )  # fmt: skip
+    said = wrong_moves(row, 1e-5)
+    assert said.startswith(UNCERTAIN) == uncertain, said
+    assert ("go astray" in said) != uncertain
+    assert ("5.9e+01 of their move" in said) == uncertain and "dense1.kernel" in said
 
 
 def test_a_run_is_compared_until_rounding_hides_everything(study, monkeypatch):
