@@ -78,6 +78,9 @@ def test_the_home_of_a_user_whom_nobody_knows_is_no_folder(monkeypatch: pytest.M
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nowhere: this folder .* does not exist"):
         load(MnistSettings(folder=str(tmp_path / "nowhere")))
+    (tmp_path / "file").touch()
+    with pytest.raises(DataError, match=r"file: this folder .* is no folder"):
+        load(MnistSettings(folder=str(tmp_path / "file")))
 
 
 def damaged(packed: bytes) -> dict[str, bytes]:

@@ -113,6 +113,16 @@ def beyond_bounds(values: Mapping[str, Any], deep: int = KEYS - 1) -> str:
     return ""
 
 
+def no_text(values: Mapping[Any, Any], deep: int = KEYS) -> str:
+    """The first key that YAML does not read as text, and what it may be; "" if all are text."""
+    for key, value in values.items():
+        if not isinstance(key, str):
+            return f"{key!r:.80}: a key must be text: off, no and 1 need quotes"
+        if deep and isinstance(value, Mapping) and (inside := no_text(value, deep - 1)):
+            return f"{key:.80}.{inside}"
+    return ""
+
+
 def taken_for_numbers(given: Any, read: Any, key: str = "") -> Iterator[str]:
     """The keys whose truth values would count as 0 and 1."""
     if isinstance(given, bool) and type(read) in (int, float):
@@ -202,11 +212,8 @@ def contents(path: Path) -> dict[str, Any]:
         raise ConfigurationError(f"{path}: not readable as YAML: {why}") from None
     if not isinstance(values, dict):
         raise ConfigurationError(f"{path}: keys and values are wanted")
-    for key in values:
-        if not isinstance(key, str):
-            raise ConfigurationError(f"{path}: {key!r:.80}: unknown key")
-    if too_much := beyond_bounds(values):
-        raise ConfigurationError(f"{path}: {too_much}")
+    if wrong := beyond_bounds(values) or no_text(values):
+        raise ConfigurationError(f"{path}: {wrong}")
     return values
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from frameworks.description import NAME as OFFERED
 from frameworks.description import VERSION
@@ -151,6 +151,14 @@ class MnistEntry(Section):
     split: Literal["train", "test"] = "train"
 
 
+def all_or_lists(entry: Any) -> Any:
+    """One message instead of one for each type that an entry may have."""
+    lists = isinstance(entry, list) and all(isinstance(own, list) for own in entry)
+    if not (isinstance(entry, bool) or lists):
+        raise ValueError("true, false or lists of names are wanted, such as [[mlp, mnist-cnn]]")
+    return entry
+
+
 class ContestEntry(Section):
     """The schedule of one contest, in mini-batches.
 
@@ -165,9 +173,11 @@ class ContestEntry(Section):
     joins a contest has the others measured again.
     """
 
-    together: Annotated[bool | list[Annotated[list[str], Field(min_length=1)]], Scope.RESOLVED] = (
-        True
-    )
+    together: Annotated[
+        bool | list[Annotated[list[str], Field(min_length=1)]],
+        BeforeValidator(all_or_lists),
+        Scope.RESOLVED,
+    ] = True
     warmup: int = Field(default=5, ge=1, le=TURN)
     rounds: int = Field(default=8, ge=1, le=10_000)
     turn: int = Field(default=4, ge=2, le=TURN)

@@ -12,10 +12,11 @@ from frameworks.registry import bundled, entry_points, framework, is_pitfall, is
 from frameworks.workloads import Workload, leaves, narrowed
 from frameworks.workloads.datasets import DataError, MnistSettings
 from frameworks.workloads.datasets.mnist import expected
+from workflows.machine.fingerprint import available_cores
 from workflows.planning import names, needs
 from workflows.planning.configuration import Configuration
 from workflows.planning.isolated import isolated
-from workflows.planning.plan import PlannedContender, contenders_here, running
+from workflows.planning.plan import PlannedContender, contenders, contenders_here, running
 from workflows.planning.provenance import installed
 from workflows.planning.replicates import AROUND_S, announcement, fewest, fixed
 from workflows.planning.todo import UNRANKED
@@ -70,6 +71,9 @@ def unready(study: Configuration, cores: int | None) -> Iterator[str]:
                 f"{one.key}: about {size:,.0f} {one.what}, and {one.most:,} at most can be read "
                 "back. Ask for fewer replicates, rounds, steps, devices, contenders or workloads."
             )
+    planned = list(contenders(study, cores or len(available_cores())))
+    if all(one.missing for one in planned):
+        yield f"threads: no contender can run here: {planned[0].missing}"
     for name, path in study.interpreters.items():
         try:
             said = subprocess.check_output(
@@ -80,7 +84,7 @@ def unready(study: Configuration, cores: int | None) -> Iterator[str]:
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             why = error.strerror if isinstance(error, OSError) else "it does not run as a Python"
             yield (
-                f"interpreters.{name}: {path}: {why}. Name a Python that has "
+                f"interpreters.{name}: {path or repr('')}: {why}. Name a Python that has "
                 f"{framework(name).title}{and_adapter(name)}, or remove the key."
             )
     for entry in study.contenders:

@@ -180,8 +180,9 @@ def locate(folder: Path, name: str, settings: MnistSettings) -> Path:
         ", else from the built-in stand-in" if settings.source == "auto" else ""
     )
     if not folder.is_dir():
+        why = "is no folder" if folder.exists() else "does not exist"
         raise DataError(
-            f"{key}: {folder}: this folder should hold MNIST, but it does not exist. Do one of "
+            f"{key}: {folder}: this folder should hold MNIST, but it {why}. Do one of "
             f"these: name the folder that holds it, or {without}: {elsewhere}."
         )
     ways = [f"put {name} there"]

@@ -175,8 +175,11 @@ def test_unreadable_files_are_named(tmp_path):
         ("threads: [0]", "smoke: true", "one.yaml: threads[0]: "),
         ("seed: 1", "sede: 1", "two.yaml: sede: unknown key"),
         ("workloads: {w: {layers: 1}}", "workloads: {v: {from: mlp}}", "one.yaml: workloads: w: "),
-        ("seed: 1", "5: x", "two.yaml: 5: unknown key"),
-        ("true: x", "seed: 1", "one.yaml: True: unknown key"),
+        ("seed: 1", "workloads: {off: {}}", "two.yaml: workloads.False: a key must be text"),
+        ("contest: {together: mlp}", "seed: 1", "one.yaml: contest.together: true, false or lists"),
+        ("contest: {together: [mlp]}", "seed: 1", "one.yaml: contest.together: true, false or"),
+        ("seed: 1", "5: x", "two.yaml: 5: a key must be text"),
+        ("true: x", "seed: 1", "one.yaml: True: a key must be text"),
     ],
 )
 def test_a_fault_is_one_line_that_names_its_file(tmp_path, first, second, said):

@@ -96,6 +96,12 @@ def test_an_interpreter_must_start(asked, python, why):
         require_ready(asked(interpreters={"abacus": python}), where)
 
 
+def test_somebody_must_be_able_to_run(asked):
+    with pytest.raises(NotReady, match="threads: no contender can run here: 900 threads asked"):
+        require_ready(asked(threads=[900]), where)
+    require_ready(asked(threads=[900]), where, cores=1000)
+
+
 def test_results_of_earlier_code_are_still_to_be_made(asked, tmp_path):
     folders = Folders(tmp_path)
     for number in (1, 2):
