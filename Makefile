@@ -24,16 +24,16 @@ smoke: environment
 	@SAMESTEP_AGAIN="make smoke" $(RUN) --configfile config/smoke.yaml
 
 # First side by side, then alone those that watch this machine's clock and cores. The marks are
-# explained in pyproject.toml. Of all tests, some wait, so a third process has something to do.
-PARALLEL := python -m pytest --dist worksteal
+# explained in pyproject.toml. Some tests wait, so a third process has something to do.
+PARALLEL := python -m pytest --dist worksteal -n 3
 ALONE := python -m pytest tests/workflows
 
 test: environment
-	$(PARALLEL) -n 2 -m "not quiet and not all"
+	$(PARALLEL) -m "not quiet and not all"
 	$(ALONE) -m "quiet and not all"
 
 test-all: environment
-	$(PARALLEL) -n 3 -m "not quiet and not brief"
+	$(PARALLEL) -m "not quiet and not brief"
 	$(ALONE) -m "quiet"
 
 check: environment

@@ -151,6 +151,7 @@ def test_cores_change_nothing_that_is_measured(clone, finished, tmp_path, small)
     assert settings(study.contests()[0]) == settings(alone.contests()[0])
 
 
+@pytest.mark.all
 def test_two_studies_on_one_machine_take_turns(finished, tmp_path):
     """Both certify, and measure their third and fourth replicate, at the same time."""
     clones = [Clone(tmp_path / name, FINISHED, of=finished) for name in ("one", "two")]
@@ -218,6 +219,7 @@ def test_a_failed_contender_costs_neither_the_report_nor_the_others(clone, small
     assert {"detect", "contest", "certify", "report"} <= study.would_run()
 
 
+@pytest.mark.all
 def test_a_killed_study_goes_on_where_it_was(done):
     done.change(replicates=5)
     process = subprocess.Popen(

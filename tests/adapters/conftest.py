@@ -2,8 +2,7 @@ import os
 
 import pytest
 
-from frameworks.workloads.layers import MaxPool
-from tests.adapters.training import CONTENDERS, NETWORKS, Contender
+from tests.adapters.training import CONTENDERS, Contender
 
 # On a GPU, JAX would take three quarters of the memory for each process of the tests.
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
@@ -12,6 +11,9 @@ os.environ.setdefault("NPROC", "1")
 
 # `make test` proves these adapters by the rules of conformance, in tests/conformance.
 LATER = {("tensorflow", "eager"), ("keras", "tensorflow"), ("keras", "fit")}
+
+# The networks on which `make test` tries `tuned`: windows beside each other, and overlapping ones.
+POOLING = ("valid", "overlapping-pools")
 
 # The networks of tests of many steps in `make test`; tests/adapters/test_oracle.py takes all.
 FEW = {
@@ -23,6 +25,7 @@ FEW = {
 FIRST_OF_EACH = {
     "test_a_mode_is_a_setting",
     "test_a_part_is_the_whole_step_without_its_update",
+    "test_they_are_trained",
     "test_trains_something_else",
     "test_costs_nothing_but_time",
 }
@@ -69,16 +72,17 @@ def repeats(item: pytest.Function) -> bool:
         return False
     tuned, jax = contender.variant == "tuned", contender.framework == "jax"
     match item.originalname:
+        case "test_rows_of_words_that_do_not_occur" | "test_a_gradient_of_the_input_is_seen":
+            return tuned
         case "test_a_step_leaves_its_batch_alone" | "test_layers_over_many_steps":
             return tuned or asked["network"] not in FEW[item.originalname]
         case "test_settings":  # of each optimiser in float64, and of Adam also in float32
             adam, double = asked["optimiser"].kind == "adam", asked["precision"] == "float64"
             return not (adam and double if tuned else adam or double)
         case "test_loss_and_gradient":  # JAX's `tuned` has a pooling of its own, and no more
-            pools = any(isinstance(one, MaxPool) for one in NETWORKS[asked["network"]].layers)
-            return tuned and not pools
+            return tuned and asked["network"] not in POOLING
         case "test_networks_of_the_literature":  # `NETWORKS` has all of what AlexNet is made of
-            return jax and (tuned or asked["name"].startswith("alexnet"))
+            return tuned or (jax and asked["name"].startswith("alexnet"))
         case "test_catalogue":  # the perceptron alone
             return tuned or asked["name"] != "mlp"
         case "test_settings_do_not_move_running_averages":

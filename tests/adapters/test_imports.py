@@ -26,7 +26,10 @@ print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 """
 
 
-@pytest.mark.parametrize("name", ["pytorch", "tensorflow", "jax", "keras"])
+OTHERS = [pytest.param(name, marks=pytest.mark.all) for name in ("tensorflow", "jax", "keras")]
+
+
+@pytest.mark.parametrize("name", ["pytorch", *OTHERS])
 def test_an_import_takes_in_what_the_framework_requires(name: str) -> None:
     description = framework(name)
     if not versions(description):

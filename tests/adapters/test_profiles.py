@@ -119,7 +119,7 @@ def test_what_no_operation_took_is_dispatch() -> None:
 
 
 @pytest.mark.parametrize("workload", SIZES)
-@pytest.mark.parametrize("variant", ["default", "tuned"])
+@pytest.mark.parametrize("variant", ["default", pytest.param("tuned", marks=pytest.mark.all)])
 @pytest.mark.parametrize("name", ["pytorch", "tensorflow", "jax"])
 def test_a_profile_finds_products_convolutions_and_the_optimiser(
     name: str, variant: str, workload: str

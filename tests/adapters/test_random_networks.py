@@ -85,7 +85,7 @@ class RoundedRate(Contender):
 @pytest.mark.parametrize(
     ("wrong", "layers", "named"),
     [
-        (PaddedAtTheTop, {Conv2D}, "loss at step 1"),
+        pytest.param(PaddedAtTheTop, {Conv2D}, "loss at step 1", marks=pytest.mark.all),
         (RoundedRate, {Dense}, "dense1.kernel after step 4"),
     ],
 )

@@ -208,8 +208,9 @@ def test_declared_pairs_are_hollow(findings: Findings, monkeypatch: pytest.Monke
     assert "†" in "".join(text.get_text() for text in drawn.legends[0].get_texts())
 
 
+@pytest.mark.all
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("one", ["framework", pytest.param("variant", marks=pytest.mark.all)])
+@pytest.mark.parametrize("one", ["framework", "variant"])
 def test_forty_contenders_leave_room_for_what_is_drawn(found: Make, one: str) -> None:
     """matplotlib warns if they do not."""
     names = [(f"own{number}", f"way-{number}") for number in range(38)]

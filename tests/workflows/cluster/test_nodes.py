@@ -121,6 +121,7 @@ def test_one_study_is_planned_for_several_kinds_of_node(small, tmp_path):
     assert "results/login" not in plan
 
 
+@pytest.mark.all
 def test_contests_of_another_machine_are_not_measured_here(small, tmp_path):
     """As by a node whose processor was exchanged, or that is not like its brothers."""
     study = Clone(tmp_path / "clone", small)

@@ -118,7 +118,7 @@ def test_a_data_set(disk: Path, study, capsys, monkeypatch) -> None:
     assert load_study(place).study == "small"
 
 
-@pytest.mark.parametrize("left", [0, 8192])
+@pytest.mark.parametrize("left", [pytest.param(0, marks=pytest.mark.all), 8192])
 def test_a_certificate_whose_temporary_files_have_no_room(
     disk: Path, study, monkeypatch, left: int
 ) -> None:
@@ -177,10 +177,10 @@ def test_what_is_read_only(disk: Path, tmp_path: Path, capsys, monkeypatch) -> N
         ("samestep list", "1"),
         ("samestep list", ""),
         pytest.param("samestep workload mlp", "1", marks=pytest.mark.all),
-        ("samestep report", ""),
+        pytest.param("samestep report", "", marks=pytest.mark.all),
         ("analysis", ""),
         pytest.param("analysis", "1", marks=pytest.mark.all),
-        ("analysis.repeats", ""),
+        pytest.param("analysis.repeats", "", marks=pytest.mark.all),
         pytest.param("analysis.repeats", "1", marks=pytest.mark.all),
         pytest.param("analysis.literature", "", marks=pytest.mark.all),
         pytest.param("analysis.repeats.calibration", "1", marks=pytest.mark.all),
