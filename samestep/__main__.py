@@ -84,7 +84,9 @@ def main(words: Sequence[str]) -> int:
         if not words:
             parser.print_help()
             return 0
-        arguments = parser.parse_args(words)
+        arguments, others = parser.parse_known_args(words)
+        if others:  # argparse would show the usage of `samestep` alone
+            subparsers.choices[asked].error(f"unrecognized arguments: {' '.join(others)}")
         return int(module.run(arguments))
     except Problem as problem:
         from workflows.output import visible

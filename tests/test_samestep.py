@@ -41,6 +41,13 @@ def listed(capsys, *words):
     return {row["name"]: row for row in json.loads(capsys.readouterr().out)}
 
 
+def test_words_that_are_too_many_show_how_the_command_is_used(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["plan", "mine.yaml"])
+    said = capsys.readouterr().err
+    assert "samestep plan [-h] [--configfile FILE" in said and "arguments: mine.yaml" in said
+
+
 def test_no_name_is_not_the_current_folder(capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["report", "reference", "--out", ""])
