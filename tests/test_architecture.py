@@ -6,6 +6,7 @@
 
 import ast
 import fnmatch
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -92,3 +93,41 @@ def test_quiet_tests_are_where_make_looks_for_them() -> None:
     marked = {named(file.parent) for file in others if "mark.quiet" in file.read_text()}
     assert {"/".join(Path(folder).parts[:2]) for folder in marked} == {"tests/workflows"}
     assert "pytest tests/workflows" in (ROOT / "Makefile").read_text()
+
+
+ALL = "pytest.mark.all"
+
+
+def marked_all() -> tuple[set[str], set[str]]:
+    """The tests, or the files with tests, that have the mark `all` at least in part, and the tests
+    that do not run without it."""
+    partly, wholly = set(), set()
+    for file in (ROOT / "tests").rglob("*.py"):
+        tree = ast.parse(file.read_text())
+        in_decorators = 0
+        for test in ast.walk(tree):
+            if isinstance(test, ast.FunctionDef) and test.name.startswith("test_"):
+                decorators = [ast.unparse(one) for one in test.decorator_list]
+                count = sum(one.count(ALL) for one in decorators)
+                in_decorators += count
+                partly |= {test.name} if count else set()
+                wholly |= {test.name} if ALL in decorators else set()
+        if file.read_text().count(ALL) > in_decorators and file != Path(__file__):
+            chosen = re.findall(r'"(test_\w+)"', file.read_text())
+            partly |= {*chosen} if file.stem == "conftest" else {file.stem}
+        if f"pytestmark = {ALL}" in file.read_text():
+            wholly |= {one.name for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)}
+    return partly, wholly
+
+
+def test_the_page_of_tests_says_what_proves_the_same_in_less_time() -> None:
+    rows = re.findall(r"^\| (.*?) \| (.*?) \|$", (ROOT / "tests/README.md").read_text(), re.M)
+    later, sooner = (
+        set(re.findall(r"`(test_\w+)`", " ".join(own))) for own in zip(*rows, strict=True)
+    )
+    partly, wholly = marked_all()
+    files = [*(ROOT / "tests").rglob("test_*.py")]
+    known = {name for file in files for name in re.findall(r"def (test_\w+)", file.read_text())}
+    assert partly <= later
+    assert later | sooner <= known | {file.stem for file in files}
+    assert not sooner & wholly

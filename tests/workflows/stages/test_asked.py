@@ -69,6 +69,19 @@ def test_a_damaged_record_of_before_is_another_failure(failed, capsys, monkeypat
     assert before.read_bytes() == content and not path.exists()
 
 
+def test_what_failed_is_set_aside_once(failed, capsys, monkeypatch):
+    """The next run repeats it. What then fails in the same way is kept."""
+    path = failed.folders.contest("mlp", 1)
+    content = path.read_text()
+    words = ["--study", str(failed.folders.root)]
+    status, text = said(capsys, "workflows.stages.failures", words, monkeypatch)
+    assert status == 1 and "mlp, replicate 1: abacus/default/cpu/1: Broken: at 5" in text
+    assert "Repeat only those:" in text and not path.exists()
+    path.write_text(content.replace("at 5", "at 7"))
+    status, text = said(capsys, "workflows.stages.failures", words, monkeypatch)
+    assert status == 1 and "They failed as before, so they are kept." in text and path.exists()
+
+
 def test_what_cannot_be_set_aside_is_a_line(failed, capsys, monkeypatch):
     path = failed.folders.contest("mlp", 1)
     before = path.with_name("1.json.failed")

@@ -46,7 +46,6 @@ def study(tmp_path, small):
     return SmallStudy(tmp_path, {**small, "workloads": workloads, "minutes": None})
 
 
-@pytest.mark.all
 def test_from_nothing_to_the_report_and_nothing_twice(study):
     said = study.run(minutes=0.01, replicates=2)
     assert "As many replicates as fit in 0.01 minutes (at least 2, at most 2)" in said
