@@ -43,7 +43,7 @@ TASK = (
     "workflows/worker",
 )
 CERTIFYING = (*TASK, "frameworks/oracle", "workflows/certify", "workflows/records/thresholds.py")
-MEASURING = (*TASK, "workflows/measure")
+MEASURING = (*TASK, "workflows/measure", "workflows/machine/energy.py")
 
 
 def borrowed(place: Path) -> set[Path]:
