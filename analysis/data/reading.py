@@ -24,7 +24,7 @@ from workflows.records.limits import ROWS
 from workflows.records.machine_folder import open_machine, records_file
 from workflows.records.machine_records import MachineRecords
 from workflows.records.schema import UNCOMPARED, ContestRecord
-from workflows.records.storage import Parts, RecordError, shown, unforeseen
+from workflows.records.storage import Chunks, RecordError, shown, unforeseen
 
 # Decide what is compared. Replicates, rounds and turns only decide how precisely.
 COMMON = ("smoke", "reference", "fastest", "confidence")
@@ -107,11 +107,11 @@ def definitions(machine: Machine) -> dict[str, dict[str, Any]]:
 def read(folder: Path) -> Machine:
     if not folder.is_dir():
         raise RecordError(f"{folder}: no such folder")
-    records, parts = open_machine(folder)
+    records, chunks = open_machine(folder)
     path = records_file(folder)
     for fault in contradictions(records):
         raise RecordError(f"{path}: {shown(fault)}")
-    batches = possible(parts, records)
+    batches = possible(chunks, records)
     for part in PHASES:
         batches[f"{part}_ms"] = batches[f"{part}_ns"] / 1e6
     apart = batches["framework"].isin(list(UNCOMPARED))
@@ -127,14 +127,14 @@ def read(folder: Path) -> Machine:
     )
 
 
-def possible(parts: Parts, records: MachineRecords) -> pd.DataFrame:
+def possible(chunks: Chunks, records: MachineRecords) -> pd.DataFrame:
     """The mini-batches, checked, and condensed if the study is large."""
-    most = rows_of_a_turn(records) if parts.rows > LARGE else ROWS
-    checks, found = Checks(parts.path, records), [WEIGHTED.empty_table()]
+    most = rows_of_a_turn(records) if chunks.rows > LARGE else ROWS
+    checks, found = Checks(chunks.path, records), [WEIGHTED.empty_table()]
     exact = in_float64(records)
-    for part in whole_turns(parts.path, ahead(parts.tables)):
-        checks.check(part)
-        found.append(condensed(part, most, exact).cast(WEIGHTED))
+    for chunk in whole_turns(chunks.path, ahead(chunks.tables)):
+        checks.check(chunk)
+        found.append(condensed(chunk, most, exact).cast(WEIGHTED))
     checks.end()
     table: pd.DataFrame = pa.concat_tables(found).to_pandas()
     return table

@@ -1,5 +1,6 @@
-"""Reads mini-batches part by part, so that a report never holds all rows of a large study. A part
-has whole turns, and each of its columns is in one piece."""
+"""Reads mini-batches chunk by chunk, so that a report never holds all rows of a large study.
+
+A chunk has whole turns, and each of its columns is in one piece."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,17 +23,17 @@ TURN = (
 Places = NDArray[np.integer[Any]]
 
 
-def whole_turns(path: Path, parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Cut parts between turns instead. Raises RecordError if a turn has too many rows."""
+def whole_turns(path: Path, chunks: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Cut chunks between turns instead. Raises RecordError if a turn has too many rows."""
     rest: list[pa.Table] = []
-    for part in parts:
-        last = int(beginnings(part, TURN)[-1])
-        if last == 0 and rest and turn_of(part) == turn_of(rest[-1]):
-            rest.append(part)
+    for chunk in chunks:
+        last = int(beginnings(chunk, TURN)[-1])
+        if last == 0 and rest and turn_of(chunk) == turn_of(rest[-1]):
+            rest.append(chunk)
         else:
-            if found := [table for table in (*rest, part[:last]) if table.num_rows]:
+            if found := [table for table in (*rest, chunk[:last]) if table.num_rows]:
                 yield in_one_piece(found)
-            rest = [part[last:]]
+            rest = [chunk[last:]]
         if (rows := sum(table.num_rows for table in rest)) > LONGEST_TURN:
             raise RecordError(
                 f"{path}: a turn of {rows:,} rows or more, at most {LONGEST_TURN:,} are read"
@@ -41,8 +42,8 @@ def whole_turns(path: Path, parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
         yield in_one_piece(rest)
 
 
-def in_one_piece(parts: Sequence[pa.Table]) -> pa.Table:
-    return pa.concat_tables(parts).unify_dictionaries().combine_chunks()
+def in_one_piece(chunks: Sequence[pa.Table]) -> pa.Table:
+    return pa.concat_tables(chunks).unify_dictionaries().combine_chunks()
 
 
 def turn_of(table: pa.Table) -> list[dict[str, Any]]:
@@ -66,10 +67,10 @@ def numbers(table: pa.Table, name: str) -> NDArray[Any]:
     return found
 
 
-def ahead(parts: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """The same parts; another thread reads each while the caller works on the one before."""
+def ahead(chunks: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """The same chunks; another thread reads each while the caller works on the one before."""
     with ThreadPoolExecutor(1) as pool:
-        coming = pool.submit(next, parts, None)
-        while (part := coming.result()) is not None:
-            coming = pool.submit(next, parts, None)
-            yield part
+        coming = pool.submit(next, chunks, None)
+        while (chunk := coming.result()) is not None:
+            coming = pool.submit(next, chunks, None)
+            yield chunk

@@ -12,7 +12,7 @@ from analysis.format import capital
 from analysis.literature.judging.claims import ClaimVerdict, Judgement, judge
 from analysis.literature.page import said
 from analysis.literature.studies import CONFIDENCE, NEEDED, OPTIONAL, study
-from analysis.report.layout import Chapter, Paragraph, Parts, Rich, Section, Terms
+from analysis.report.layout import Blocks, Chapter, Paragraph, Rich, Section, Terms
 
 PAGE = "../../docs/literature.md"  # from a report's folder, reports/<study>
 VERDICTS: Sequence[ClaimVerdict] = get_args(ClaimVerdict)
@@ -43,7 +43,7 @@ def judged(chapter: Chapter) -> list[Judgement]:
     return DECIDED.__get__(chapter.findings)
 
 
-def claims(chapter: Chapter) -> Parts:
+def claims(chapter: Chapter) -> Blocks:
     own = judged(chapter)
     link = f"[What was claimed, and how it is judged]({PAGE})"
     return [

@@ -1,7 +1,7 @@
-"""The building blocks of a report: sections, and the parts in them.
+"""The building blocks of a report: sections, and the blocks in them.
 
-A part defines content, not presentation: `templates/parts.html.j2` and `parts.md.j2` have a
-macro for each class of parts, under the class's name in lower case.
+A block defines content, not presentation: `templates/blocks.html.j2` and `blocks.md.j2` have a
+macro for each class of blocks, under the class's name in lower case.
 """
 
 from collections.abc import Callable, Sequence
@@ -51,7 +51,7 @@ def note(seen: str, do: str) -> Caveat:
 
 
 class Content:
-    """A part that is left out of the report if its first field is empty."""
+    """A block that is left out of the report if its first field is empty."""
 
     def __bool__(self) -> bool:
         return bool(next(iter(vars(self).values())))
@@ -92,8 +92,8 @@ class File:
     name: str
 
 
-Part = Paragraph | Bullets | Terms | Commands | File | Table | Figure
-Parts = Sequence[Part | None]  # None if there is nothing to show
+Block = Paragraph | Bullets | Terms | Commands | File | Table | Figure
+Blocks = Sequence[Block | None]  # None if there is nothing to show
 Draw = Callable[[Findings, Theme, str], Figure | None]
 
 
@@ -127,15 +127,15 @@ class Chapter:
 
 @dataclass(frozen=True)
 class Section:
-    """A section with the same parts for every machine. `about` is printed once for all machines.
+    """A section with the same blocks for every machine. `about` is printed once for all machines.
 
-    A section without a part is left out of the report. With `inside` it is folded, and `inside`
+    A section without a block is left out of the report. With `inside` it is folded, and `inside`
     gives the line on the closed section. `in_markdown`: whether report.md, which has only the
     answer and the main tables, has the section, too.
     """
 
     title: str
-    parts: Callable[[Chapter], Parts]
+    blocks: Callable[[Chapter], Blocks]
     about: str = ""
     inside: Callable[[Chapter], str] | None = None
     in_markdown: bool = False
@@ -147,6 +147,6 @@ class StudySection:
     `first` section comes before the machines' first screens, on both pages."""
 
     title: str
-    parts: Callable[[Sequence[Chapter]], Parts]
+    blocks: Callable[[Sequence[Chapter]], Blocks]
     inside: str = ""
     first: bool = False

@@ -20,7 +20,7 @@ from analysis.report.first import FirstScreen
 from analysis.report.first.across import across
 from analysis.report.first.picture import picture
 from analysis.report.first.screen import screen
-from analysis.report.layout import Chapter, File, Part, Parts, Section, StudySection
+from analysis.report.layout import Block, Blocks, Chapter, File, Section, StudySection
 from analysis.report.markup import (
     anchor,
     fence,
@@ -41,8 +41,8 @@ LARGE = ("[settings.csv](tables/settings.csv)", "`samestep report` writes `setti
 
 
 class Shown(NamedTuple):
-    """A section as the pages show it. `chapters` has its parts with the machines' names, "" if
-    there is one machine, if all have the same parts, or if the section is about the study. With
+    """A section as the pages show it. `chapters` has its blocks with the machines' names, "" if
+    there is one machine, if all have the same blocks, or if the section is about the study. With
     `inside` it is folded. `first`: it comes before the machines."""
 
     title: str
@@ -51,7 +51,7 @@ class Shown(NamedTuple):
     inside: str
     in_markdown: bool
     first: bool
-    chapters: list[tuple[str, list[Part]]]
+    chapters: list[tuple[str, list[Block]]]
 
 
 def write(
@@ -101,7 +101,7 @@ def render(
     screens = [screen(chapter) for chapter in chapters]
     files |= pages(chapters, screens, sections, data, brief)
     page = files["report.md"].replace(*LARGE) if brief else ""
-    figures = [part for part in parts(sections) if isinstance(part, Figure)]
+    figures = [block for block in blocks(sections) if isinstance(block, Figure)]
     for figure in [*figures, *pictures(chapters, screens)]:
         if not brief or f"](figures/{figure.name}.svg)" in page:
             files |= {f"figures/{name}": content for name, content in figure.files.items()}
@@ -125,21 +125,21 @@ def pictures(chapters: Sequence[Chapter], screens: Sequence[FirstScreen]) -> Ite
 def show(
     chapters: Sequence[Chapter], brief: bool = False, further: Sequence[Section] = ()
 ) -> Iterator[Shown]:
-    """The sections that have any part; of a `brief` report, those of report.md."""
+    """The sections that have any block; of a `brief` report, those of report.md."""
     for section in (*SECTIONS[:-1], *further, SECTIONS[-1]):
         inside, about, first, in_markdown = "", "", False, False
         if isinstance(section, StudySection):
             if brief and not section.first:
                 continue
             first = section.first
-            found = [("", present(section.parts(chapters)))]
+            found = [("", present(section.blocks(chapters)))]
             inside = section.inside
         else:
             if brief and not (section.in_markdown and len(chapters) == 1):
                 continue
             about = section.about
             in_markdown = section.in_markdown
-            shown = [(chapter, present(section.parts(chapter))) for chapter in chapters]
+            shown = [(chapter, present(section.blocks(chapter))) for chapter in chapters]
             alike = all(own == shown[0][1] for _, own in shown)  # shown once for all machines
             found = [("" if alike else chapter.name, own) for chapter, own in shown]
             found = found[:1] if alike else found
@@ -155,12 +155,12 @@ def show(
             yield Shown(section.title, name, about, inside, in_markdown, first, kept)
 
 
-def present(parts: Parts) -> list[Part]:
-    return [part for part in parts if part]
+def present(blocks: Blocks) -> list[Block]:
+    return [block for block in blocks if block]
 
 
-def parts(sections: Sequence[Shown]) -> list[Part]:
-    return [part for section in sections for _, own in section.chapters for part in own]
+def blocks(sections: Sequence[Shown]) -> list[Block]:
+    return [block for section in sections for _, own in section.chapters for block in own]
 
 
 def pages(
@@ -184,7 +184,7 @@ def pages(
         "brief": brief,
         "data": embedded(screens, sections, data),
         "theme": chapters[0].theme,
-        "label": Labels(parts(sections)),
+        "label": Labels(blocks(sections)),
         "svg": lambda figure: Markup(figure.inline),  # our own drawing, which escapes its text
     }
     written: dict[str, str] = {}
@@ -198,7 +198,7 @@ def pages(
             keep_trailing_newline=True,
             finalize=for_html if escape else for_markdown,
         )
-        environment.filters["kind"] = lambda part: type(part).__name__.lower()
+        environment.filters["kind"] = lambda block: type(block).__name__.lower()
         environment.filters |= {
             "cell": markdown_cell, "fence": fence, "fenced": for_fence, "anchor": anchor,
             "packed": packed, "variable": variable, "numbers": numbers,
@@ -214,12 +214,12 @@ def embedded(
 ) -> dict[str, str]:
     """The tables' files that the page holds, so that a reader of the page alone can save them."""
     first = ["matrix.csv"] * any(bool(shown.matrix) for shown in screens)
-    shown = dict.fromkeys([*first, *filter(None, map(file_of, parts(sections)))])
+    shown = dict.fromkeys([*first, *filter(None, map(file_of, blocks(sections)))])
     return {name: data[name] for name in shown}
 
 
-def file_of(part: Part) -> str:
-    match part:
+def file_of(block: Block) -> str:
+    match block:
         case Table(file=name) | File(name=name):
             return name
     return ""
@@ -233,26 +233,26 @@ class Label(NamedTuple):
 
 
 class Labels:
-    """The labels of all figures and tables of a page, counted from its first part to its last, so
+    """The labels of all figures and tables of a page, counted from its first block to its last, so
     that people can cite them and link to them. A brief page counts its own alone."""
 
-    def __init__(self, parts: Iterable[Part]) -> None:
+    def __init__(self, blocks: Iterable[Block]) -> None:
         self.labels: dict[int, Label] = {}
-        for part in parts:
-            shown = part
+        for block in blocks:
+            shown = block
             if isinstance(shown, Figure):
                 self.add(shown, "Figure", f"fig-{shown.name}")
             elif isinstance(shown, Table):
                 self.add(shown, "Table", f"table-{shown.file.removesuffix('.csv')}")
 
-    def add(self, part: Figure | Table, kind: str, name: str) -> None:
+    def add(self, block: Figure | Table, kind: str, name: str) -> None:
         number = 1 + sum(label.text.startswith(kind) for label in self.labels.values())
         own = re.sub(r"[^A-Za-z0-9_-]", "_", name)
         taken = {label.id for label in self.labels.values()}
         found = own
         while found in taken:
             found = f"{own}-{int(found[len(own) + 1 :] or 1) + 1}"
-        self.labels[id(part)] = Label(f"{kind} {number}", found)
+        self.labels[id(block)] = Label(f"{kind} {number}", found)
 
-    def __call__(self, part: Figure | Table) -> Label:
-        return self.labels[id(part)]
+    def __call__(self, block: Figure | Table) -> Label:
+        return self.labels[id(block)]

@@ -111,7 +111,7 @@ def found(contest: Contest, way: Way, number: int) -> list[Run]:
                     cycle=number,
                     way=way,
                     workload=workload,
-                    contender=record.parts(),
+                    contender=record.identity(),
                     took_s=round(record.took_s or 0.0, 2),
                     ms=[rows["ms"].round(4).tolist() for _, rows in own.groupby("round")],
                 )

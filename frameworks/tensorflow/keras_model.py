@@ -28,7 +28,7 @@ def network(workload: Workload, precision: str) -> Any:
     start = keras.Input(workload.dataset.shape, dtype=kind)
     if any(stage.paths for stage in workload.stages):
         return keras.Model(start, connected(start, workload.stages, precision))
-    built = [parts(stage, stage.name, precision) for stage in workload.stages]
+    built = [keras_layers(stage, stage.name, precision) for stage in workload.stages]
     return keras.Sequential([start, *(part for own in built for part in own)])
 
 
@@ -44,7 +44,7 @@ def connected(x: Any, stages: Sequence[Stage], dtype: str, inside: str = "") -> 
                 ends.append(keras.layers.Lambda(unfused(), dtype=dtype)(end) if apart else end)
             x = keras.layers.Add(dtype=dtype)(ends)
         else:
-            for part in parts(stage, name, dtype):
+            for part in keras_layers(stage, name, dtype):
                 x = part(x)
     return x
 
@@ -64,7 +64,7 @@ def unfused() -> Any:
     return lambda x: tf.raw_ops.PlaceholderWithDefault(input=x, shape=x.shape)
 
 
-def parts(stage: Stage, name: str, dtype: str) -> list[Any]:
+def keras_layers(stage: Stage, name: str, dtype: str) -> list[Any]:
     """The Keras layers of one layer. The last of them has its tensors, and its name."""
     layer = keras_layer(stage.layer, stage.input_shape, dtype)
     layer.name = keras_name(name)

@@ -57,7 +57,7 @@ def load(recipe: Recipe, name: str) -> Workload:
 def make_contest(
     recipe: Recipe, workload: str, replicate: int, random: np.random.Generator
 ) -> tuple[pd.DataFrame, r.ContestRecord]:
-    controls = [r.Contender(**c.parts()) for c, _ in recipe.control_entrants.values()]
+    controls = [r.Contender(**c.identity()) for c, _ in recipe.control_entrants.values()]
     everybody = [*recipe.contenders, *controls]
     running = [c for c in everybody if (workload, replicate, c.name) not in recipe.absent]
     count = recipe.warmup + recipe.rounds * recipe.turn
@@ -192,11 +192,11 @@ def make_contender(
     absent = recipe.absent.get((workload, replicate, contender.name))
     if absent:
         absence: r.Status = "missing" if absent.startswith("does not apply") else "failed"
-        return r.ContenderRecord(**contender.parts(), **role, status=absence, reason=absent)
+        return r.ContenderRecord(**contender.identity(), **role, status=absence, reason=absent)
     torch = contender.framework == "pytorch"
     tuned = recipe.original(contender).variant == "tuned"
     return r.ContenderRecord(
-        **contender.parts(),
+        **contender.identity(),
         **role,
         took_s=3.0,
         status="ok",

@@ -69,7 +69,7 @@ class Examination:
         variant = framework(contender.framework).variants[contender.variant]
         self.format = FORMATS.get(variant.reduced)
         self.result = CertificateRow(
-            **contender.parts(),
+            **contender.identity(),
             status="missing",
             reason=contender.missing,
             versions=contender.versions,

@@ -172,7 +172,7 @@ class WorkerPool:
 
 def unmeasured(contender: PlannedContender) -> ContenderRecord:
     return ContenderRecord(
-        **contender.parts(),
+        **contender.identity(),
         runs=contender.runs,
         slowed_by=contender.slowed_by,
         loader=contender.loader,

@@ -20,13 +20,13 @@ from workflows.records.earlier import contender, upgraded_batches
 from workflows.records.machine_records import MachineRecords
 from workflows.records.schema import ContestRecord, TurnRecord
 from workflows.records.storage import (
-    Parts,
+    Chunks,
     RecordError,
+    read_chunks,
     read_json,
-    read_parts,
     what,
+    write_chunks,
     write_json,
-    write_parts,
     write_table,
 )
 
@@ -55,9 +55,9 @@ def write_machine(
     folder: Path, records: MachineRecords, batches: pa.Table | Iterable[pa.Table]
 ) -> None:
     """Write the three files, and remove the records of an older form. Mini-batches may come in
-    parts, and are written first."""
-    parts = [batches] if isinstance(batches, pa.Table) else batches
-    write_parts(folder / "batches.parquet", packed(parts), STORED)
+    chunks, and are written first."""
+    chunks = [batches] if isinstance(batches, pa.Table) else batches
+    write_chunks(folder / "batches.parquet", packed(chunks), STORED)
     write_table(folder / "turns.parquet", turn_columns(records.contests), TURNS)
     without_turns = {"contests": {"__all__": {"turns"}}}
     write_json(folder / RECORDS, records, exclude=without_turns)
@@ -66,12 +66,12 @@ def write_machine(
 
 def read_machine(folder: Path) -> tuple[MachineRecords, pa.Table]:
     """Records and all mini-batches of either form. Raises RecordError, as `open_machine`."""
-    records, parts = open_machine(folder)
-    return records, parts.whole()
+    records, chunks = open_machine(folder)
+    return records, chunks.whole()
 
 
-def open_machine(folder: Path) -> tuple[MachineRecords, Parts]:
-    """Records of either form, and the mini-batches to be read part by part.
+def open_machine(folder: Path) -> tuple[MachineRecords, Chunks]:
+    """Records of either form, and the mini-batches to be read chunk by chunk.
 
     Raises:
         RecordError: a file is missing or damaged, turns belong to no contest, or there are more
@@ -80,13 +80,13 @@ def open_machine(folder: Path) -> tuple[MachineRecords, Parts]:
     path = records_file(folder)
     records = read_json(path, MachineRecords)
     if path.name == EARLIER:
-        parts = read_parts(folder / "batches.parquet", BATCHES)
-        tables = parts.tables
+        chunks = read_chunks(folder / "batches.parquet", BATCHES)
+        tables = chunks.tables
     else:
         give_turns(records.contests, folder / "turns.parquet")
-        parts = read_parts(folder / "batches.parquet", STORED)
-        tables = unpacked(parts.tables, records.study.name, records.machine)
-    return records, replace(parts, schema=BATCHES, tables=map(upgraded_batches, tables))
+        chunks = read_chunks(folder / "batches.parquet", STORED)
+        tables = unpacked(chunks.tables, records.study.name, records.machine)
+    return records, replace(chunks, schema=BATCHES, tables=map(upgraded_batches, tables))
 
 
 def turn_columns(contests: list[ContestRecord]) -> dict[str, list[Any]]:
@@ -115,11 +115,11 @@ def in_microseconds(seconds: float | None) -> int | None:
 def give_turns(contests: list[ContestRecord], path: Path) -> None:
     """Add the turns of a table to their contests. Each contender has one in the warm-up, and one
     wherever the order of a round names it."""
-    parts = read_parts(path, TURNS)
+    chunks = read_chunks(path, TURNS)
     possible = sum(len(one.contenders) + sum(map(len, one.order)) for one in contests)
-    if parts.rows > (most := min(possible, limits.TURNS)):
-        raise RecordError(f"{path}: {parts.rows:,} turns, the contests can have {most:,}")
-    table = parts.whole()
+    if chunks.rows > (most := min(possible, limits.TURNS)):
+        raise RecordError(f"{path}: {chunks.rows:,} turns, the contests can have {most:,}")
+    table = chunks.whole()
     known = {(contest.workload, contest.replicate): contest for contest in contests}
     values: dict[str, list[Any]] = {}
     for column, field in fields():
@@ -139,26 +139,26 @@ def give_turns(contests: list[ContestRecord], path: Path) -> None:
             raise RecordError(f"{path}: a turn of contest {key}: {what(error)}") from None
 
 
-def packed(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Convert the parts of a table from the columns of `BATCHES` to the columns of `STORED`."""
+def packed(chunks: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Convert the chunks of a table from the columns of `BATCHES` to the columns of `STORED`."""
     end = 0
-    for part in parts:
-        starts = part["start_ns"].to_numpy()
-        ends = np.append(end, starts + durations(part))
+    for chunk in chunks:
+        starts = chunk["start_ns"].to_numpy()
+        ends = np.append(end, starts + durations(chunk))
         end = ends[-1]
-        yield part.append_column("gap_ns", pa.array(starts - ends[:-1])).select(STORED.names)
+        yield chunk.append_column("gap_ns", pa.array(starts - ends[:-1])).select(STORED.names)
 
 
-def unpacked(parts: Iterable[pa.Table], study: str, machine: str) -> Iterator[pa.Table]:
-    """Convert the parts of a table, each with its texts in one dictionary, from the columns of
+def unpacked(chunks: Iterable[pa.Table], study: str, machine: str) -> Iterator[pa.Table]:
+    """Convert the chunks of a table, each with its texts in one dictionary, from the columns of
     `STORED` to the columns of `BATCHES`."""
     end = 0
-    for part in parts:
-        took = durations(part)
-        ends = end + np.cumsum(part["gap_ns"].to_numpy() + took)
-        (contenders,) = part["contender"].chunks
+    for chunk in chunks:
+        took = durations(chunk)
+        ends = end + np.cumsum(chunk["gap_ns"].to_numpy() + took)
+        (contenders,) = chunk["contender"].chunks
         names = contenders.dictionary.to_pylist()
-        found = {name: part[name] for name in STORED.names[1:]}
+        found = {name: chunk[name] for name in STORED.names[1:]}
         found["start_ns"] = pa.array(ends - took)
         for name, value in (("study", study), ("machine", machine)):
             which = pa.array(np.zeros(len(took), np.int32))

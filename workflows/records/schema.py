@@ -91,8 +91,8 @@ class Contender(Record):
     def name(self) -> str:
         return f"{self.framework}/{self.variant}/{self.device}/{self.threads}"
 
-    def parts(self) -> dict[str, Any]:
-        """The parts of its name, for another record of the same contender."""
+    def identity(self) -> dict[str, Any]:
+        """What its name is made of, for another record of the same contender."""
         return self.model_dump(include=set(Contender.model_fields))
 
 

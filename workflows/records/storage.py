@@ -136,8 +136,8 @@ def decompressed(path: Path, content: bytes | bytearray) -> bytearray:
     if content[-LAST:].startswith(DIGEST):
         content, digest = content[:-LAST], bytes(content[-LAST:]).removeprefix(DIGEST)
     with pa.input_stream(pa.BufferReader(content), compression="zstd") as stream:
-        while part := stream.read(PART):
-            found += part
+        while chunk := stream.read(PART):
+            found += chunk
             if len(found) > BYTES:
                 raise RecordError(f"{path}: unpacks to more than {BYTES:,} bytes")
     if digest and hashlib.sha256(found).digest() != digest:
@@ -201,11 +201,11 @@ def write_batches(path: Path, columns: dict[str, Any] | pa.Table) -> None:
 def write_table(path: Path, columns: dict[str, Any] | pa.Table, schema: pa.Schema) -> None:
     """Write a table in one go, in exactly the columns of `schema`."""
     table = columns if isinstance(columns, pa.Table) else pa.table(columns, schema=schema)
-    write_parts(path, [table], schema)
+    write_chunks(path, [table], schema)
 
 
-def write_parts(path: Path, parts: Iterable[pa.Table], schema: pa.Schema) -> None:
-    """Write a table part by part, each in row groups of its own.
+def write_chunks(path: Path, chunks: Iterable[pa.Table], schema: pa.Schema) -> None:
+    """Write a table chunk by chunk, each in row groups of its own.
 
     Numbers are stored by the place of their bytes, because the high bytes of neighbours are
     alike; the file takes half as much space. Each page has a checksum.
@@ -226,14 +226,14 @@ def write_parts(path: Path, parts: Iterable[pa.Table], schema: pa.Schema) -> Non
             write_page_checksum=True,
         ) as file,
     ):
-        for part in parts:
-            file.write_table(part.cast(schema))
+        for chunk in chunks:
+            file.write_table(chunk.cast(schema))
 
 
 @dataclass(frozen=True)
-class Parts:
-    """A table that is read part by part. Texts are read by their dictionary, because a few bytes
-    of a file may repeat a long text in every row; each part has one dictionary for a column."""
+class Chunks:
+    """A table that is read chunk by chunk. Texts are read by their dictionary, because a few bytes
+    of a file may repeat a long text in every row; each chunk has one dictionary for a column."""
 
     path: Path
     schema: pa.Schema
@@ -241,7 +241,7 @@ class Parts:
     tables: Iterator[pa.Table]
 
     def whole(self) -> pa.Table:
-        """All parts together. Raises RecordError for too many rows, or as `read_parts` does."""
+        """All chunks together. Raises RecordError for too many rows, or as `read_chunks` does."""
         if self.rows > ROWS:
             raise RecordError(f"{self.path}: {self.rows:,} rows, at most {ROWS:,} are read at once")
         tables = (table.cast(self.schema) for table in self.tables)
@@ -254,25 +254,25 @@ def read_batches(path: Path) -> pa.Table:
 
 
 def read_table(path: Path, schema: pa.Schema) -> pa.Table:
-    """Read a whole table, as `read_parts` does."""
-    return read_parts(path, schema).whole()
+    """Read a whole table, as `read_chunks` does."""
+    return read_chunks(path, schema).whole()
 
 
-def read_parts(path: Path, schema: pa.Schema) -> Parts:
+def read_chunks(path: Path, schema: pa.Schema) -> Chunks:
     """Read a table by the names of its columns. A column that the file lacks has the value in
     `DEFAULTS`, if there is one. Checksums do not cover names, so a damaged name is an unknown one.
 
     Raises:
         RecordError: it cannot be read, a required column is missing, a column is unknown, a type
-            differs, or, from the parts, a value cannot be or rows are missing.
+            differs, or, from the chunks, a value cannot be or rows are missing.
     """
     try:
         require_size(path, TABLE)
         with pq.ParquetFile(path) as file:
             about, found = file.metadata, file.schema_arrow
         version = int((found.metadata or {}).get(VERSION, SCHEMA))
-        parts = (about.row_group(number).num_rows for number in range(about.num_row_groups))
-        rows = max(about.num_rows, sum(parts))
+        chunks = (about.row_group(number).num_rows for number in range(about.num_row_groups))
+        rows = max(about.num_rows, sum(chunks))
     except DAMAGED as error:
         raise damaged(path, error) from None
     if rows > ALL_ROWS:
@@ -295,11 +295,11 @@ def read_parts(path: Path, schema: pa.Schema) -> Parts:
                 f"{path}: column {field.name}: types differ ({shown(own)} in the file, "
                 f"{field.type} is wanted)"
             )
-    return Parts(path, schema, rows, parts_of(path, schema, found.names, rows))
+    return Chunks(path, schema, rows, chunks_of(path, schema, found.names, rows))
 
 
-def parts_of(path: Path, schema: pa.Schema, there: Sequence[str], rows: int) -> Iterator[pa.Table]:
-    """The parts of a table, checked. `there` names the columns of the file, which says that it has
+def chunks_of(path: Path, schema: pa.Schema, there: Sequence[str], rows: int) -> Iterator[pa.Table]:
+    """The chunks of a table, checked. `there` names the columns of the file, which says that it has
     so many `rows`. Raises RecordError."""
     texts = [field.name for field in schema if pa.types.is_string(field.type)]
     options = {"read_dictionary": texts, "page_checksum_verification": True}

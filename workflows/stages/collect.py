@@ -84,7 +84,7 @@ def collect(folders: Folders) -> tuple[MachineRecords, pa.Table]:
         workloads=[described(plan, name) for name in study.workloads],
         datasets=datasets,
         missing=[
-            MissingRow(**contender.parts(), reason=contender.missing)
+            MissingRow(**contender.identity(), reason=contender.missing)
             for contender in plan.contenders
             if contender.missing
         ],

@@ -11,7 +11,7 @@ from analysis.findings.fairness.settings import changed_settings
 from analysis.findings.findings import Findings
 from analysis.findings.speed.machine_speed import NAMES, SPEED, geometric_mean
 from analysis.format import alike, count, listing, percent, runs, title
-from analysis.report.layout import Bullets, Chapter, Paragraph, Part, Parts, Rich, StudySection
+from analysis.report.layout import Block, Blocks, Bullets, Chapter, Paragraph, Rich, StudySection
 from analysis.report.prose import DECLARED, pair, place
 from analysis.report.sections.comparing.comparisons import declared
 from analysis.report.tables import Table, estimate
@@ -21,7 +21,7 @@ ABSENT = "\u2013"
 UNITS = {"product": "GFLOP/s", "stream": "GB/s"}
 
 
-def machines(chapters: Sequence[Chapter]) -> Parts:
+def machines(chapters: Sequence[Chapter]) -> Blocks:
     if len(chapters) == 1:
         return []
     found = {number: chapter.findings for number, chapter in enumerate(chapters, 1)}
@@ -29,7 +29,7 @@ def machines(chapters: Sequence[Chapter]) -> Parts:
     for rows in compared(found):
         one = next(iter(rows.values()))
         held.setdefault(place(one.id), {})[pair(one.id, one.base)] = rows
-    tables: list[Part] = [ratios(found, where, own) for where, own in held.items()]
+    tables: list[Block] = [ratios(found, where, own) for where, own in held.items()]
     shared = [rows for own in held.values() for rows in own.values() if len(rows) > 1]
     return [
         Bullets([*ordered(shared), *apart(shared), *unlike(found)]),

@@ -83,7 +83,13 @@ def certified(**parts: Any) -> Callable[[MachineRecords], None]:
 def fallen(records: MachineRecords) -> None:
     one = records.missing[0]
     contender = records.contests[0].contenders[0]
-    update = {**one.parts(), "status": "failed", "reason": "it fell", "runs": "", "slowed_by": 0.0}
+    update = {
+        **one.identity(),
+        "status": "failed",
+        "reason": "it fell",
+        "runs": "",
+        "slowed_by": 0.0,
+    }
     records.contests[0].contenders.append(contender.model_copy(update=update))
 
 

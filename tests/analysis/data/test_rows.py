@@ -321,7 +321,7 @@ def test_a_measured_contender_without_mini_batches(
             "study.titles: X is there twice",
         ),
         (
-            lambda one: one.missing.append(MissingRow(**measured(one).parts(), reason="none")),
+            lambda one: one.missing.append(MissingRow(**measured(one).identity(), reason="none")),
             "was measured, and is listed as missing",
         ),
         (

@@ -13,14 +13,14 @@ from analysis.report.contents import SECTIONS
 from analysis.report.figures.style import Theme
 from analysis.report.first import FirstScreen
 from analysis.report.first.screen import screen
-from analysis.report.layout import Bullets, Chapter, Paragraph, Part, Section
+from analysis.report.layout import Block, Bullets, Chapter, Paragraph, Section
 from analysis.report.sections.measuring.method import method
 from analysis.report.tables import Table
 from tests.conftest import ROOT
 
 BANNED = r"\b(weather|ledger|trap|fence|handicap|told|tell apart|held against|like all others)\b"
 LONGEST = 30  # words
-Shown = tuple[Section, list[Part]]
+Shown = tuple[Section, list[Block]]
 
 
 @pytest.fixture(scope="module", params=["reference", "traps", "aa"])
@@ -32,11 +32,11 @@ def study(request: pytest.FixtureRequest) -> Iterator[tuple[Chapter, list[Shown]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Chapter, "figure", lambda *_: None)
         shown = [
-            (section, [part for part in section.parts(chapter) if part])
+            (section, [block for block in section.blocks(chapter) if block])
             for section in SECTIONS
             if isinstance(section, Section)
         ]
-    yield chapter, [(section, parts) for section, parts in shown if parts]
+    yield chapter, [(section, blocks) for section, blocks in shown if blocks]
 
 
 def first(chapter: Chapter) -> FirstScreen:
@@ -48,15 +48,15 @@ def texts(chapter: Chapter, sections: Sequence[Shown]) -> Iterator[str]:
     """The report's own sentences, without what it quotes from records and adapters."""
     shown = first(chapter)
     yield from (shown.headline, *shown.findings, *(chip.text for chip in shown.strip))
-    for section, parts in sections:
+    for section, blocks in sections:
         yield section.about
         if section.inside:
             yield section.inside(chapter)
-        for part in parts:
-            if isinstance(part, Paragraph):
-                yield part.text
-            elif isinstance(part, Bullets) and section.title == "Threats to validity":
-                yield from part.items
+        for block in blocks:
+            if isinstance(block, Paragraph):
+                yield block.text
+            elif isinstance(block, Bullets) and section.title == "Threats to validity":
+                yield from block.items
     yield from (text for _, text in method(chapter.findings))
 
 
@@ -81,7 +81,7 @@ def test_closed_folds_say_what_is_inside(study: tuple[Chapter, list[Shown]]) -> 
 
 def test_tables_are_few_and_one_is_open(study: tuple[Chapter, list[Shown]]) -> None:
     chapter, sections = study
-    tables = [(section, one) for section, parts in sections for one in parts
+    tables = [(section, one) for section, blocks in sections for one in blocks
               if isinstance(one, Table)]  # fmt: skip
     assert len(tables) <= 9
     shown = [one.file for section, one in tables if section.inside is None]
@@ -95,8 +95,8 @@ def test_tables_are_few_and_one_is_open(study: tuple[Chapter, list[Shown]]) -> N
 
 
 def test_numbers_of_a_column_have_the_same_decimals(study: tuple[Chapter, list[Shown]]) -> None:
-    for _, parts in study[1]:
-        for table in (one for one in parts if isinstance(one, Table)):
+    for _, blocks in study[1]:
+        for table in (one for one in blocks if isinstance(one, Table)):
             for place, (heading, _) in enumerate(table.columns):
                 if heading in ("ratio", "ms", "median", "total", "truth"):
                     cells = [row[place] for row in table.rows if row[place]]

@@ -7,7 +7,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.variants.steps import StepLine
 from analysis.format import capital, count, listing, percent
 from analysis.report.figures.comparing.ratios import ratios
-from analysis.report.layout import Chapter, Commands, Paragraph, Parts, Rich, Section
+from analysis.report.layout import Blocks, Chapter, Commands, Paragraph, Rich, Section
 from analysis.report.prose import DECLARED, contender, more, pair, place, two
 from analysis.report.sections.comparing.half_width import advice
 from analysis.report.tables import Table, intervals
@@ -91,7 +91,7 @@ def short(component: str) -> str:
     return capital(name) if dot else kind
 
 
-def comparisons(chapter: Chapter) -> Parts:
+def comparisons(chapter: Chapter) -> Blocks:
     findings = chapter.findings
     table = comparison_table(findings)
     if not table.rows:

@@ -7,7 +7,7 @@ from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings
 from analysis.findings.speed.movement import MOVEMENT, Movement
 from analysis.format import count, listing
-from analysis.report.layout import Chapter, Paragraph, Parts, Section
+from analysis.report.layout import Blocks, Chapter, Paragraph, Section
 from analysis.report.prose import DECLARED, pair, place, share
 from analysis.report.sections.comparing.comparisons import marks
 from analysis.report.tables import Table, intervals
@@ -77,7 +77,7 @@ def turn(row: Movement) -> str:
     return "opposite verdicts" if row.contradicted else "yes" if row.crossed else "no"
 
 
-def movement(chapter: Chapter) -> Parts:
+def movement(chapter: Chapter) -> Blocks:
     findings, machine = chapter.findings, chapter.findings.machine
     rows = MOVEMENT.of(findings)
     if not rows:

@@ -4,7 +4,7 @@ from analysis.findings.comparisons import PairLine
 from analysis.findings.findings import Findings
 from analysis.format import count, percent
 from analysis.report.figures.comparing.ratios import all_ratios
-from analysis.report.layout import Chapter, Parts, Section
+from analysis.report.layout import Blocks, Chapter, Section
 from analysis.report.prose import contender, place
 from analysis.report.sections.comparing.comparisons import same
 from analysis.report.tables import Table, intervals
@@ -51,7 +51,7 @@ def interval(findings: Findings) -> str:
     return f"{percent(findings.machine.study.confidence)} confidence interval"
 
 
-def pairs(chapter: Chapter) -> Parts:
+def pairs(chapter: Chapter) -> Blocks:
     findings = chapter.findings
     shown = sum(row.estimate.ratio is not None for row in findings.comparisons)
     if len(alike(findings)) <= shown:

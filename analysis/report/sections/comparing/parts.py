@@ -5,7 +5,7 @@ from analysis.findings.variants.parts import PartLine
 from analysis.format import listing, percent, sentence, title
 from analysis.report.figures.comparing.parts import shares_of_steps
 from analysis.report.figures.panels import than
-from analysis.report.layout import Bullets, Chapter, Parts, Section
+from analysis.report.layout import Blocks, Bullets, Chapter, Section
 from analysis.report.prose import place, share, two
 from analysis.report.sections.comparing.comparisons import same
 from analysis.report.tables import Table, intervals
@@ -95,7 +95,7 @@ def part_table(rows: list[PartLine], confidence: float) -> Table | None:
     )  # fmt: skip
 
 
-def parts(chapter: Chapter) -> Parts:
+def parts(chapter: Chapter) -> Blocks:
     rows = chapter.findings.parts
     return [
         Bullets([summary(row) for row in rows]),

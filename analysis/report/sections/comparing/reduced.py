@@ -5,7 +5,7 @@ from analysis.findings.variants.reduced import ReducedLine
 from analysis.format import percent, scientific, sentence, title
 from analysis.report.figures.comparing.reduced import speed_and_distance
 from analysis.report.figures.panels import than
-from analysis.report.layout import Bullets, Chapter, Parts, Section
+from analysis.report.layout import Blocks, Bullets, Chapter, Section
 from analysis.report.prose import place, places, share, two, variant
 from analysis.report.tables import Table, intervals
 
@@ -62,7 +62,7 @@ def reduced_table(rows: list[ReducedLine], confidence: float) -> Table | None:
     )  # fmt: skip
 
 
-def reduced(chapter: Chapter) -> Parts:
+def reduced(chapter: Chapter) -> Blocks:
     rows = chapter.findings.reduced
     confidence = chapter.findings.machine.study.confidence
     measured = [summary(row) for row in rows if row.estimate.ratio is not None]

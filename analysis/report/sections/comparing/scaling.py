@@ -6,7 +6,7 @@ from analysis.data.results import grouped
 from analysis.findings.comparisons import PairLine
 from analysis.findings.findings import Findings
 from analysis.format import count, device
-from analysis.report.layout import Chapter, File, Paragraph, Parts, Section
+from analysis.report.layout import Blocks, Chapter, File, Paragraph, Section
 from analysis.report.prose import spread, subject, two, workload
 from analysis.report.sections.comparing.variants import along
 
@@ -58,7 +58,7 @@ def most_of(row: PairLine) -> str:
 
 
 def section(name: str, sentences: Callable[[Findings], list[str]]) -> Section:
-    def parts(chapter: Chapter) -> Parts:
+    def blocks(chapter: Chapter) -> Blocks:
         found = sentences(chapter.findings)
         return [Paragraph(" ".join(found)), File("pairs.csv")] if found else []
 
@@ -66,7 +66,7 @@ def section(name: str, sentences: Callable[[Findings], list[str]]) -> Section:
         first = next(iter(sentences(chapter.findings)), "")
         return f"{first.partition('. ')[0].rstrip('.')}."
 
-    return Section(name, parts, inside=inside)
+    return Section(name, blocks, inside=inside)
 
 
 THREADS = section("Threads", thread_sentences)

@@ -7,7 +7,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.variants.steps import StepLine
 from analysis.format import listing, percent, sentence, title
 from analysis.report.figures.comparing.steps import tuning_steps
-from analysis.report.layout import Bullets, Chapter, Parts, Section
+from analysis.report.layout import Blocks, Bullets, Chapter, Section
 from analysis.report.prose import place, two
 from analysis.report.sections.comparing.comparisons import same
 from analysis.report.tables import Table, column, intervals
@@ -71,7 +71,7 @@ def step_table(findings: Findings) -> Table | None:
     )  # fmt: skip
 
 
-def steps(chapter: Chapter) -> Parts:
+def steps(chapter: Chapter) -> Blocks:
     found = [summary(rows) for rows in chains(chapter.findings)]
     return [Bullets(found), chapter.figure(tuning_steps), step_table(chapter.findings)]
 

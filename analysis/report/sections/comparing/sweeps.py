@@ -4,7 +4,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.sweeps import CROSSOVERS, CrossoverLine
 from analysis.format import count, device, percent
 from analysis.report.figures.comparing.sweeps import sweep_ratios
-from analysis.report.layout import Chapter, Parts, Section
+from analysis.report.layout import Blocks, Chapter, Section
 from analysis.report.prose import contender, elsewhere, pair, size, two
 from analysis.report.tables import Table
 
@@ -58,7 +58,7 @@ def crossover_table(findings: Findings) -> Table | None:
     )  # fmt: skip
 
 
-def sweeps(chapter: Chapter) -> Parts:
+def sweeps(chapter: Chapter) -> Blocks:
     return [chapter.figure(sweep_ratios), crossover_table(chapter.findings)]
 
 

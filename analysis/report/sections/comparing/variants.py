@@ -6,7 +6,7 @@ from analysis.data.results import DEFAULT, grouped
 from analysis.findings.comparisons import PairLine
 from analysis.findings.findings import Findings
 from analysis.format import count, percent, title
-from analysis.report.layout import Chapter, Paragraph, Parts, Section
+from analysis.report.layout import Blocks, Chapter, Paragraph, Section
 from analysis.report.prose import DECLARED, place, spread, variant
 from analysis.report.sections.comparing.comparisons import declared, same
 from analysis.report.tables import Table, column, intervals
@@ -71,7 +71,7 @@ def variant_table(findings: Findings) -> Table | None:
     )  # fmt: skip
 
 
-def variants(chapter: Chapter) -> Parts:
+def variants(chapter: Chapter) -> Blocks:
     found = sentences(chapter.findings)
     return [Paragraph(" ".join(found)), variant_table(chapter.findings)]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from analysis.findings.comparisons import PairLine
 from analysis.findings.findings import Findings
 from analysis.format import count, listing, percent, sentence, title
-from analysis.report.layout import Chapter, Paragraph, Parts, Section
+from analysis.report.layout import Blocks, Chapter, Paragraph, Section
 from analysis.report.prose import place, variant
 from analysis.report.sections.comparing.comparisons import same
 from analysis.report.tables import Table, intervals
@@ -77,7 +77,7 @@ def version_table(findings: Findings, rows: list[PairLine]) -> Table:
     )  # fmt: skip
 
 
-def versions(chapter: Chapter) -> Parts:
+def versions(chapter: Chapter) -> Blocks:
     rows = later(chapter.findings)
     if not rows:
         return []

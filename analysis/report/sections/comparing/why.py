@@ -8,7 +8,7 @@ from analysis.findings.comparisons import PairLine
 from analysis.findings.findings import Findings
 from analysis.findings.speed.use import USE, UseLine
 from analysis.format import title
-from analysis.report.layout import Bullets, Chapter, Paragraph, Parts, Rich, Section
+from analysis.report.layout import Blocks, Bullets, Chapter, Paragraph, Rich, Section
 from analysis.report.prose import DECLARED, place, share, two
 from analysis.report.sections.comparing.comparisons import declared
 
@@ -99,7 +99,7 @@ def limit(pair: PairLine, use: Mapping[BenchmarkId, UseLine]) -> str:
     )
 
 
-def why(chapter: Chapter) -> Parts:
+def why(chapter: Chapter) -> Blocks:
     found = list(causes(chapter.findings))
     apart = APART if found and not chapter.findings.steps else ""
     return [Paragraph(Rich(apart), style="soft"), Bullets(found)]

@@ -3,7 +3,7 @@
 from analysis.findings.comparisons import PairLine
 from analysis.findings.findings import Findings
 from analysis.format import count, percent
-from analysis.report.layout import Chapter, Parts, Section
+from analysis.report.layout import Blocks, Chapter, Section
 from analysis.report.prose import contender, two, workload
 from analysis.report.sections.comparing.pairs import alike
 from analysis.report.tables import Table, intervals
@@ -44,7 +44,7 @@ def workload_table(findings: Findings) -> Table:
     )  # fmt: skip
 
 
-def workloads(chapter: Chapter) -> Parts:
+def workloads(chapter: Chapter) -> Blocks:
     return [workload_table(chapter.findings)] if between(chapter.findings) else []
 
 

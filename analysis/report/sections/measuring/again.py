@@ -3,13 +3,13 @@
 import shlex
 from collections.abc import Sequence
 
-from analysis.report.layout import Chapter, Commands, Paragraph, Parts, Rich, StudySection
+from analysis.report.layout import Blocks, Chapter, Commands, Paragraph, Rich, StudySection
 
 REBUILD = "Rebuild this report from its records, without any framework installed:"
 EARLIER = "Add `--earlier` and the folders of the other studies that *Other times* has beside it."
 
 
-def again(chapters: Sequence[Chapter]) -> Parts:
+def again(chapters: Sequence[Chapter]) -> Blocks:
     machines = [chapter.findings.machine for chapter in chapters]
     report = f"reports/{machines[0].study.name}"
     folders = [f"reports/{m.study.name}/machines/{m.records.machine}" for m in machines]

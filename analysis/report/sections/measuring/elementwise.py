@@ -2,7 +2,7 @@
 
 from analysis.findings.speed.elementwise import ELEMENTWISE
 from analysis.format import percent
-from analysis.report.layout import Chapter, Paragraph, Parts, Section
+from analysis.report.layout import Blocks, Chapter, Paragraph, Section
 from analysis.report.prose import contender, place
 from analysis.report.tables import Table, column, intervals
 
@@ -46,7 +46,7 @@ def elementwise_table(chapter: Chapter) -> Table:
     )  # fmt: skip
 
 
-def elementwise(chapter: Chapter) -> Parts:
+def elementwise(chapter: Chapter) -> Blocks:
     if not ELEMENTWISE.of(chapter.findings):
         return []
     return [elementwise_table(chapter), Paragraph(ABOUT, style="soft")]

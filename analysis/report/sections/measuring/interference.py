@@ -4,7 +4,7 @@ from analysis.findings.comparisons import Comparison
 from analysis.findings.findings import Findings
 from analysis.findings.interference import OTHER, READ, SLOWED, STEAL, TurnLine
 from analysis.format import count, listing, percent
-from analysis.report.layout import Chapter, File, Paragraph, Parts, Rich, Section
+from analysis.report.layout import Blocks, Chapter, File, Paragraph, Rich, Section
 from analysis.report.prose import DECLARED, more, places, share, two
 from analysis.report.sections.comparing.comparisons import declared
 
@@ -121,7 +121,7 @@ def describe(left: list[Pair]) -> str:
     return "; ".join(texts)
 
 
-def interference(chapter: Chapter) -> Parts:
+def interference(chapter: Chapter) -> Blocks:
     findings = chapter.findings
     text = " ".join(interference_summary(findings))
     if not findings.turns:

@@ -4,7 +4,7 @@ from analysis.data.results import grouped
 from analysis.findings.variants.loading import LoadingLine
 from analysis.format import crossed, listing, percent, sentence, with_ends
 from analysis.report.figures.measuring.loading import loading as figure
-from analysis.report.layout import Chapter, Paragraph, Parts, Section
+from analysis.report.layout import Blocks, Chapter, Paragraph, Section
 from analysis.report.prose import contender, milliseconds, place, two
 from analysis.report.tables import Table, intervals
 
@@ -44,7 +44,7 @@ def loading_table(rows: list[LoadingLine], confidence: float) -> Table:
     )  # fmt: skip
 
 
-def loading(chapter: Chapter) -> Parts:
+def loading(chapter: Chapter) -> Blocks:
     rows = chapter.findings.loading
     if not rows:
         return []

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from analysis.findings.machine import MachineLine
 from analysis.findings.machine import summary as machine_summary
 from analysis.findings.speed.machine_speed import SPEED, speed_summary
-from analysis.report.layout import Chapter, File, Paragraph, Parts, Section, Terms
+from analysis.report.layout import Blocks, Chapter, File, Paragraph, Section, Terms
 
 ELSEWHERE = ("summary", "samestep", "dataset")  # subjects that the page shows already
 
@@ -21,7 +21,7 @@ def recorded(lines: Iterable[MachineLine]) -> list[tuple[str, str]]:
     return [(name.replace("_", " "), "; ".join(facts)) for name, facts in found.items()]
 
 
-def machine(chapter: Chapter) -> Parts:
+def machine(chapter: Chapter) -> Blocks:
     findings, machine = chapter.findings, chapter.findings.machine
     codes = {(c.code.version, c.code.commit, c.code.dirty) for c in machine.records.contests}
     code = "; ".join(

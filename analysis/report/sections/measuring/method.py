@@ -8,7 +8,7 @@ from analysis.data.results import Machine
 from analysis.findings.findings import Findings
 from analysis.findings.harness import HarnessLine
 from analysis.format import count, large, listing, percent, quoted, short
-from analysis.report.layout import Chapter, Parts, Rich, Section, Terms
+from analysis.report.layout import Blocks, Chapter, Rich, Section, Terms
 from analysis.report.prose import more, share, spread, workload
 from frameworks.workloads import Stage, Workload, from_dict
 from workflows.records.machine_records import WorkloadRecord
@@ -194,7 +194,7 @@ def optimised(own: Workload) -> str:
     return f"{text.replace('_', ' ')}; batch {own.batch}."
 
 
-def how_it_was_measured(chapter: Chapter) -> Parts:
+def how_it_was_measured(chapter: Chapter) -> Blocks:
     machine = chapter.findings.machine
     lines = [(term, Rich(text)) for term, text in method(chapter.findings)]
     return [Terms([*lines, *workloads(machine)])]

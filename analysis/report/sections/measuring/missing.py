@@ -7,7 +7,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.missing import MissingLine
 from analysis.findings.speed.energy import reasons_without_energy
 from analysis.format import count, device, listing, sentence
-from analysis.report.layout import Bullets, Chapter, File, Paragraph, Parts, Section
+from analysis.report.layout import Blocks, Bullets, Chapter, File, Paragraph, Section
 from analysis.report.prose import places
 
 NOTHING = "Nothing: every contender was measured in every replicate."
@@ -51,7 +51,7 @@ def gap(status: str, replicates: str, reason: str, who: Sequence[BenchmarkId]) -
     return f"{places(who)}: {status}{when * (replicates != 'all')}. {sentence(reason)}"
 
 
-def missing(chapter: Chapter) -> Parts:
+def missing(chapter: Chapter) -> Blocks:
     found = gaps(chapter.findings)
     return [Bullets(found), File("missing.csv")] if found else [Paragraph(NOTHING)]
 

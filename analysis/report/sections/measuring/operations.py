@@ -9,7 +9,7 @@ from analysis.findings.speed.operations import CONVOLUTION, Profile, profiles, u
 from analysis.format import count, listing, sentence
 from analysis.report.figures.measuring.operations import finding
 from analysis.report.figures.measuring.operations import operations as figure
-from analysis.report.layout import Bullets, Chapter, Paragraph, Parts, Rich, Section
+from analysis.report.layout import Blocks, Bullets, Chapter, Paragraph, Rich, Section
 from analysis.report.prose import contender, more, place, places, share, spread, workload
 from analysis.report.tables import Table, column
 from frameworks.operations import (
@@ -93,7 +93,7 @@ def slowed(findings: Findings, found: Sequence[Profile]) -> str:
     )
 
 
-def operations(chapter: Chapter) -> Parts:
+def operations(chapter: Chapter) -> Blocks:
     found, without = profiles(chapter.findings), unprofiled(chapter.findings.machine)
     if not found:
         return [Paragraph(f"{sentence(reason)}") for reason in dict.fromkeys(without.values())]

@@ -7,7 +7,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.start import StartLine, compiler_caches
 from analysis.format import count, listing, percent, title
 from analysis.report.figures.measuring.start import start as start_costs
-from analysis.report.layout import Chapter, Paragraph, Parts, Rich, Section
+from analysis.report.layout import Blocks, Chapter, Paragraph, Rich, Section
 from analysis.report.prose import DECLARED, contender, more, place, spread, subject
 from analysis.report.sections.comparing.comparisons import marks
 from analysis.report.tables import Table, column, fixed
@@ -177,7 +177,7 @@ def state_of(states: Mapping[str, int]) -> str:
     return listing([f"{first} in {n} of {total}", *(f"{one} in {k}" for one, k in others)])
 
 
-def start(chapter: Chapter) -> Parts:
+def start(chapter: Chapter) -> Blocks:
     findings = chapter.findings
     found = start_sentences(findings)
     shared = any(contest.place for contest in findings.machine.records.contests)

@@ -1,10 +1,10 @@
 """Threats to validity: what weakens the conclusions, the most serious first."""
 
 from analysis.format import count
-from analysis.report.layout import Bullets, Chapter, Parts, Section
+from analysis.report.layout import Blocks, Bullets, Chapter, Section
 
 
-def threats(chapter: Chapter) -> Parts:
+def threats(chapter: Chapter) -> Blocks:
     return [Bullets([one.text for one in chapter.notes])]
 
 

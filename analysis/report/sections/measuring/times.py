@@ -4,7 +4,7 @@ from analysis.findings.findings import Findings
 from analysis.format import count, percent
 from analysis.report.figures.measuring.distributions import distributions
 from analysis.report.figures.measuring.series import series
-from analysis.report.layout import Chapter, Paragraph, Parts, Rich, Section
+from analysis.report.layout import Blocks, Chapter, Paragraph, Rich, Section
 from analysis.report.prose import contender, more, place, share
 from analysis.report.tables import Table, column
 
@@ -57,7 +57,7 @@ def steadiness(findings: Findings) -> str:
     )
 
 
-def times(chapter: Chapter) -> Parts:
+def times(chapter: Chapter) -> Blocks:
     findings = chapter.findings
     table = contender_table(findings)
     if table is None:

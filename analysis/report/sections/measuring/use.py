@@ -8,7 +8,7 @@ from analysis.findings.speed.off_clock import OFF_CLOCK, OffClockLine
 from analysis.findings.speed.use import USE, UseLine
 from analysis.format import count, percent
 from analysis.report.figures.measuring.roofline import roofline
-from analysis.report.layout import Chapter, File, Paragraph, Parts, Rich, Section
+from analysis.report.layout import Blocks, Chapter, File, Paragraph, Rich, Section
 from analysis.report.prose import contender, more, place, share, subject, workload
 from analysis.report.tables import Table, column, intervals
 
@@ -76,7 +76,7 @@ def nearest(rows: Sequence[UseLine]) -> list[str]:
     ]
 
 
-def use(chapter: Chapter) -> Parts:
+def use(chapter: Chapter) -> Blocks:
     rows = compared(chapter.findings)
     if not rows:
         return []

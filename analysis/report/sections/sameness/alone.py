@@ -3,7 +3,7 @@
 from analysis.findings.controls import expected_misses, judged, missed
 from analysis.findings.findings import Findings
 from analysis.format import count
-from analysis.report.layout import Chapter, Paragraph, Parts, Section
+from analysis.report.layout import Blocks, Chapter, Paragraph, Section
 from analysis.report.prose import contender, place, share
 from analysis.report.sections.sameness.controls import control_table, distance
 
@@ -23,7 +23,7 @@ def alone_summary(findings: Findings) -> str:
     )
 
 
-def alone(chapter: Chapter) -> Parts:
+def alone(chapter: Chapter) -> Blocks:
     findings = chapter.findings
     if not findings.machine.alone:
         return []

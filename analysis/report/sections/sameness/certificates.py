@@ -10,7 +10,7 @@ from analysis.findings.findings import Findings
 from analysis.format import count, crossed, listing, scientific, sentence
 from analysis.report.figures.sameness.losses import losses
 from analysis.report.figures.sameness.rounding import rounding
-from analysis.report.layout import Chapter, File, Paragraph, Parts, Rich, Section
+from analysis.report.layout import Blocks, Chapter, File, Paragraph, Rich, Section
 from analysis.report.prose import DECLARED, contender, elsewhere, more, places, workload
 from analysis.report.sections.measuring.method import span
 from analysis.report.tables import Table
@@ -163,7 +163,7 @@ def declined(groups: Iterable[Rows]) -> Iterator[tuple[str, str]]:
 AT_FIRST = "So it was at first, in a process that others had used, but not in one of its own."
 
 
-def same_losses(chapter: Chapter) -> Parts:
+def same_losses(chapter: Chapter) -> Blocks:
     findings = chapter.findings
     if not findings.machine.records.certificates:
         return [Paragraph(" ".join(certificate_summary(findings)))]

@@ -6,7 +6,7 @@ from analysis.data.results import grouped
 from analysis.findings.controls import ControlLine, expected_misses, judged, missed
 from analysis.findings.findings import Findings
 from analysis.format import count, listing, percent, sentence
-from analysis.report.layout import Chapter, Paragraph, Parts, Rich, Section
+from analysis.report.layout import Blocks, Chapter, Paragraph, Rich, Section
 from analysis.report.prose import contender, more, place, places, share, subject
 from analysis.report.tables import Table, intervals
 
@@ -108,7 +108,7 @@ def cost(findings: Findings) -> str:
     return f"The self-test took {share(spent)} of the contenders' time."
 
 
-def self_test(chapter: Chapter) -> Parts:
+def self_test(chapter: Chapter) -> Blocks:
     findings = chapter.findings
     if findings.machine.alone:
         return []

@@ -8,7 +8,7 @@ from analysis.findings.fairness.certificates import size
 from analysis.findings.fairness.settings import STATED
 from analysis.findings.findings import Findings
 from analysis.format import count, listing, sentence, title
-from analysis.report.layout import Bullets, Chapter, Paragraph, Parts, Section
+from analysis.report.layout import Blocks, Bullets, Chapter, Paragraph, Section
 from analysis.report.prose import DECLARED, places, variant, workload
 from analysis.report.tables import Table
 from workflows.records.schema import CertificateRow
@@ -86,11 +86,11 @@ def named(where: Where) -> Where:
     return (workload(str(name)), variant(str(own)), *rest)
 
 
-def differences(chapter: Chapter) -> Parts:
+def differences(chapter: Chapter) -> Blocks:
     return [] if chapter.findings.machine.alone else [Bullets(declarations(chapter.findings))]
 
 
-def own_ways(chapter: Chapter) -> Parts:
+def own_ways(chapter: Chapter) -> Blocks:
     table = None if chapter.findings.machine.alone else difference_table(chapter.findings)
     marked = table and any(STATED in cell for row in table.rows for cell in row)
     return [table, Paragraph(STATES if marked else "", style="soft")]

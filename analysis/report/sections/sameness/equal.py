@@ -3,7 +3,7 @@
 from analysis.findings.fairness.audit import Entry
 from analysis.findings.fairness.checklist import HANDLED
 from analysis.format import count, title
-from analysis.report.layout import Chapter, File, Parts, Section, Terms
+from analysis.report.layout import Blocks, Chapter, File, Section, Terms
 from analysis.report.sections.sameness.differences import audited
 
 
@@ -18,7 +18,7 @@ def equal_entries(chapter: Chapter) -> list[Entry]:
     return [one for one in audited(chapter.findings) if one.status == "equal"]
 
 
-def equal(chapter: Chapter) -> Parts:
+def equal(chapter: Chapter) -> Blocks:
     found = equal_entries(chapter)
     if not found:
         return []

@@ -7,7 +7,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.variants.pitfalls import SAME, PitfallLine, share
 from analysis.format import count, percent, sentence, title
 from analysis.report.figures.sameness.pitfalls import pitfall_costs
-from analysis.report.layout import Chapter, Paragraph, Parts, Section
+from analysis.report.layout import Blocks, Chapter, Paragraph, Section
 from analysis.report.prose import as_long, place, two, workload
 from analysis.report.sections.measuring.missing import unused
 from analysis.report.tables import Table, intervals
@@ -104,7 +104,7 @@ def who(found: Sequence[PitfallLine]) -> str:
     return f"{labels} ({where})"
 
 
-def pitfalls(chapter: Chapter) -> Parts:
+def pitfalls(chapter: Chapter) -> Blocks:
     findings = chapter.findings
     if not findings.machine.records.pitfalls:
         return []
