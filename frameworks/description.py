@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Literal
+from typing import Any, Literal
 
 from frameworks.device import DEVICES
 from frameworks.formats import FORMATS
@@ -21,6 +21,15 @@ PARTS: tuple[Part, ...] = ("forward", "gradient")
 LONGEST = 1000  # characters of a text
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # the name of an environment variable
 DEVIATING = ("optimiser.", "state.")  # beginnings of what may deviate
+
+
+def require(key: str, value: Any, kind: type, named: bool = False) -> None:
+    """Raise TypeError unless the value is a tuple of this kind, or a dict if they are `named`."""
+    many = Mapping if named else (tuple, list)
+    own = value.values() if isinstance(value, Mapping) else value
+    if not (isinstance(value, many) and all(isinstance(one, kind) for one in own)):
+        asked = "dict" if named else "tuple"
+        raise TypeError(f"{key}={value!r:.80}: a {asked} of {kind.__name__} is asked for")
 
 
 @dataclass(frozen=True)
@@ -52,7 +61,7 @@ class Deviation:
                 "because layers and losses must agree"
             )
         for name, value in (("loss_within", self.loss_within), ("state_within", self.state_within)):
-            if not 0 <= value < math.inf:
+            if not (isinstance(value, int | float) and 0 <= value < math.inf):
                 raise ValueError(f"{self.component}: {name} is {value}, no number from 0 on")
 
 
@@ -123,6 +132,9 @@ class Variant:
     timed: str = ""
     caches: tuple[Cache, ...] = ()
 
+    def __post_init__(self) -> None:
+        require("deviations", self.deviations, Deviation)
+
     @property
     def ranked(self) -> bool:
         """Whether it is compared with other frameworks: unless it is a pitfall or a part, or
@@ -191,6 +203,9 @@ class Framework:
         return frozenset(bases - {"default"})
 
     def __post_init__(self) -> None:
+        for key in ("distributions", "devices", "companions", "optional_imports", "precisions"):
+            require(key, getattr(self, key), str)
+        require("variants", self.variants, Variant, named=True)
         for name, value in self.variables:
             if not (isinstance(value, str) and VARIABLE.fullmatch(str(name))):
                 raise ValueError(

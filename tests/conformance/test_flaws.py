@@ -43,6 +43,11 @@ FLAWS = [
         "forgets all",
     ),
     ("interleaving", "in turns with another trainer: loss of step 1", "in the trainer, not in"),
+    (
+        "interleaving-optimiser",
+        "in turns with another trainer: loss of step",
+        "the optimiser's state",
+    ),
     ("memory", "MB more for each trainer that is gone, of 19 MB", "keep no reference"),
     ("first-loss", "dense, dense, mean_squared_error: ", "a miniature of it"),
     ("vocabulary", "adam: ", "epsilon"),

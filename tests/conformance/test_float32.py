@@ -14,3 +14,11 @@ def test_its_certificate_says_what_it_claims(examine):
     assert found.status == "holds"
     assert "mlp: agrees" in found.seen and "in float32 only, since it has no float64" in found.seen
     assert "losses of 10 steps to 1e-03" in found.seen
+
+
+def test_it_can_declare_no_deviation(examine):
+    """Nothing in float32 would say whether the deviation is the one that it declares."""
+    pytest.importorskip("torch")
+    found = examine("flawed-float32-declared", workloads=SMALL).finding("certificate")
+    assert found.status == "broken"
+    assert "refused: a deviation is declared, and only float64 can follow one" in found.seen

@@ -138,6 +138,33 @@ def test_what_cannot_be_an_environment_variable_is_refused(name, value):
         )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "asked"),
+    [
+        ("distributions", "odd", "a tuple of str"),
+        ("devices", "cpu", "a tuple of str"),
+        ("precisions", ("float32", 64), "a tuple of str"),
+        ("variants", [Variant("a")], "a dict of Variant"),
+        ("variants", {"default": "plain"}, "a dict of Variant"),
+    ],
+)
+def test_a_field_of_another_kind_is_named(key, value, asked):
+    fields = {
+        "name": "mine", "title": "Mine", "distributions": ("mine",), "install": "pip",
+        "adapter": "mine:Adapter", "variants": {"default": Variant("a")},
+    }  # fmt: skip
+    with pytest.raises(TypeError, match=rf"{key}=.*: {asked} is asked for"):
+        Framework(**fields | {key: value})
+
+
+def test_deviations_of_another_kind_are_named():
+    one = Deviation("optimiser.adam", "why", 0.1)
+    with pytest.raises(TypeError, match=r"deviations=Deviation.*: a tuple of Deviation"):
+        Variant("a", deviations=one)
+    with pytest.raises(ValueError, match=r"loss_within is 0\.1, no number"):
+        Deviation("optimiser.adam", "why", "0.1")
+
+
 @pytest.mark.parametrize("folder", ["{", "{nope}", "{user.__class__}", "{user!r}"])
 def test_a_cache_that_names_no_folder_is_refused(folder):
     Cache("a compiler's", "FOLDER", otherwise="kept-{user}")

@@ -101,7 +101,7 @@ def wrong_rounding(row: CertificateRow, tolerance: float) -> str:
     named = f"even {row.reduced}" if row.reduced else "no setting names a reduced precision"
     return off and (
         f"first gradient in float32: {off} from float64 (allowed {allowed:.0e}), and {named}; "
-        + likely_precision(typical)
+        + likely_precision(typical, max(row.rounding.values()))
     )
 
 
@@ -111,14 +111,17 @@ def wrong_fence(row: CertificateRow, limit: float = UNFENCED) -> str:
     return f"synchronise() returned with {row.unfenced:.0%} of the step still to be done"
 
 
-def likely_precision(error: float) -> str:
-    """What the error of the median tensor suggests. Sums that cancel can be ten times worse.
+def likely_precision(error: float, worst: float = 0.0) -> str:
+    """What the error of the median tensor suggests, and the `worst` one. Sums that cancel can be
+    ten times worse.
 
     The unit roundoff of bfloat16 is 2^-8, that of TF32 and float16 2^-11.
     """
     if not error <= 2**-5:
         return "so much is no matter of precision" + KEPT * (error == np.inf)
     if error <= 2**-16:
+        if worst > HALF:
+            return "most tensors are closer: this one is missing, clipped or another tensor's"
         return (
             "most tensors are closer: a sum that cancels in this one would look so, or one sample "
             "in which a ReLU or a max-pooling is undecided"

@@ -131,8 +131,10 @@ class Examination:
         with self.runner.process(self.contender, "float32") as worker:
             self.timed = self.train_as_timed(worker, file)
         if not framework(self.contender.framework).has_float64(self.contender.device):
-            self.over = True
             self.result.precision = "float32"
+            if self.deviations or self.state:
+                raise NotComparable("a deviation is declared, and only float64 can follow one")
+            self.over = True
             self.compare_timed(self.timed, self.reference.result("long"))
             self.result.losses, self.result.restarted = self.timed.losses, self.result.again
             self.look_at_float32()
@@ -260,8 +262,7 @@ class Examination:
             return self.trained_with(kind, file)
 
     def trained_with(self, kind: str, file: Path) -> tuple[Measured, Followed]:
-        """The long run with another optimiser: compared with the reference's, and with NumPy's if
-        a mistake is declared."""
+        """The long run with another optimiser, and how far it is from NumPy's with its mistake."""
         name, deviations = run_with(kind), declared(self.contender, kind)
         if name == "substituted" and self.result.substituted:
             return self.result.substituted, (deviations, None)
@@ -284,8 +285,7 @@ class Examination:
             row.status, row.reason = "refused", f"not what is declared: {found.text}"
 
     def train_as_timed(self, worker: WorkerProcess, file: Path) -> Result:
-        """Train in the precision that is timed: how exact are gradients and losses, and does
-        the fence wait?"""
+        """Train in the precision that is timed, and probe gradients and the fence."""
         self.say("float32")
         run = float32_run(self.runner.runs)
         own = Result.read(self.runner.train(worker, self.contender, run, file), file)
@@ -325,7 +325,7 @@ class Examination:
     def moves(self, own: Result, exact: Result, rest: float = MIDDLE) -> Moves:
         """How far weights after each step are from `exact`, which has those before training.
         `rest` as in `astray`. In its own float64 its state deviates, too."""
-        aside = self.runner.workload.idle | {*(() if self.result.long else self.state)}
+        aside = self.runner.workload.idle
         found: Moves = {}
         for step, weights in own.weights.items():
             right = {n: w for n, w in exact.weights[step].items() if n not in aside}

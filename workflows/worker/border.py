@@ -134,7 +134,7 @@ def shown(text: str) -> str:
 
 def where(error: BaseException) -> str:
     """The last line of an adapter that an exception came through: `adapter.py:41`."""
-    ours = str(Path(__file__).parent)
+    ours = str(Path(__file__).parents[1])
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if not frame.filename.startswith(ours) and "site-packages" not in frame.filename:
             return f"{Path(frame.filename).name}:{frame.lineno}"

@@ -391,7 +391,15 @@ def is_name(node: ast.AST, name: str) -> bool:
 
 
 def is_self(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id in ("self", "cls")
+    """Whether it names the object of a method, or its class."""
+    match node:
+        case (
+            ast.Name(id="self" | "cls")
+            | ast.Attribute(value=ast.Name(id="self"), attr="__class__")
+            | ast.Call(func=ast.Name(id="type"), args=[ast.Name(id="self")])
+        ):
+            return True
+    return False
 
 
 def named(node: ast.AST) -> str:

@@ -106,7 +106,10 @@ def mostly_disturbed(findings: Findings) -> str:
     # Waiting for a core is seen with one thread only.
     alone = {name: fmean(own) for name, own in by_contender.items() if name.endswith("/1")}
     like = alone and fmean(alone.values()) > MOSTLY
-    spared = [name for name, share in alone.items() if like and share < SPARED]
+    # A contender that has failed has hardly a turn.
+    least = max(map(len, by_contender.values())) / 2
+    spared = [name for name, share in alone.items()
+              if like and share < SPARED and len(by_contender[name]) > least]  # fmt: skip
     but = f", but hardly one of {listing(spared)}, whose processes may be that load"
     return f"Other load disturbed {percent(fmean(hit))} of the turns{but * bool(spared)}."
 

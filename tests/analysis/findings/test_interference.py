@@ -4,6 +4,7 @@ import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -13,6 +14,7 @@ from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import Comparison
 from analysis.findings.findings import Findings
 from analysis.findings.interference import flagged
+from analysis.report.caveats.noise import mostly_disturbed
 from analysis.report.caveats.registry import caveats
 from analysis.report.layout import Severity
 from analysis.report.page import write as write_report
@@ -307,3 +309,17 @@ def test_load_in_most_turns_is_a_warning_that_names_whom_it_spares(plain: Findin
     findings = with_turns(plain, lambda *_: BUSY)
     caveat, *_ = (one for one in caveats(findings, 2) if one.heading == "Interference")
     assert caveat.text.startswith("Other load disturbed 100 % of the turns. Repeat")
+
+
+@pytest.mark.parametrize(("turns", "named"), [(20, True), (2, False)])
+def test_who_is_spared_may_be_the_load_unless_he_has_hardly_a_turn(turns, named):
+    """A contender that has failed had turns of warm-up alone."""
+
+    def line(name: str, disturbed: bool) -> Any:
+        return SimpleNamespace(turn=SimpleNamespace(contender=name), reasons=["load"] * disturbed)
+
+    lines = [line(f"{name}/default/cpu/1", True) for name in ("a", "b", "c") for _ in range(20)]
+    lines += [line("spoilt/default/cpu/1", False)] * turns
+    said = mostly_disturbed(SimpleNamespace(turns=lines))  # type: ignore[arg-type]
+    assert "Other load disturbed" in said
+    assert ("spoilt/default/cpu/1, whose processes may be that load" in said) == named

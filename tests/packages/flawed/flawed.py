@@ -3,7 +3,7 @@
 The name of a framework is `flawed-` and the rule that it breaks, sometimes with the way.
 """
 
-from frameworks.contract import Framework, Variant
+from frameworks.contract import Deviation, Framework, Variant
 
 FLAWS = {
     "build": "flawed_adapters:Builds",
@@ -19,6 +19,7 @@ FLAWS = {
     "repeats": "flawed_adapters:DrawsNumbers",
     "repeats-restart": "flawed_adapters:RestartsTheWeightsOnly",
     "interleaving": "flawed_adapters:SharesWeights",
+    "interleaving-optimiser": "flawed_adapters:SharesMoments",
     "memory": "flawed_adapters:KeepsTrainers",
     "first-loss": "flawed_training:AnotherLoss",
     "vocabulary": "flawed_training:AnotherEpsilon",
@@ -41,6 +42,10 @@ def __getattr__(name):
         return described(rule, "flawed_adapters:RestartsNearly")
     if rule == "float32":
         return described(rule, "flawed_adapters:Float32Only", precisions=("float32",))
+    if rule == "float32-declared":
+        named = Deviation("optimiser.adam", "as Keras", 0.1, "adam-of-keras")
+        more = {"precisions": ("float32",), "deviations": (named,)}
+        return described(rule, "flawed_adapters:Float32Only", **more)
     if rule == "precision-undeclared":
         return described(rule, "flawed_adapters:SinglePrecision", precisions=("float32",))
     if rule in FLAWS:
@@ -48,13 +53,13 @@ def __getattr__(name):
     raise AttributeError(name)
 
 
-def described(rule, adapter, **more):
+def described(rule, adapter, deviations=(), **more):
     return Framework(
         name=f"flawed-{rule}",
         title="Flawed",
         distributions=("flawed",),
         install="comes with the tests",
         adapter=adapter,
-        variants={"default": Variant(f"breaks {rule}")},
+        variants={"default": Variant(f"breaks {rule}", deviations=deviations)},
         **more,
     )

@@ -115,6 +115,19 @@ class SharesWeights(AbacusTrainer):
         raise AttributeError(name)
 
 
+@adapter
+class SharesMoments(AbacusTrainer):
+    """The optimiser's state is the class's from the second step on."""
+
+    def update(self, name, gradient):
+        super().update(name, gradient)
+        if self.optimiser.kind == "adam" and self.steps == 1:
+            shared = vars(type(self)).get("moments", {})
+            type(self).moments = {**shared, name: (self.m[name], self.v[name])}
+        elif self.optimiser.kind == "adam":
+            self.m[name], self.v[name] = type(self).moments[name]
+
+
 EVERY = []
 
 

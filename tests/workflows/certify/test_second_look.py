@@ -7,7 +7,7 @@ from frameworks.workloads import from_dict
 from frameworks.workloads.datasets.mnist import MnistSettings
 from tests.workflows.certify.test_certify import BRIEFLY
 from tests.workflows.conftest import rows, several
-from workflows.certify.as_timed import UNCERTAIN, wrong_moves
+from workflows.certify.as_timed import UNCERTAIN, wrong_moves, wrong_rounding
 from workflows.certify.runs import RESTARTED, Run, Runner
 from workflows.certify.second_look import attainable_first, attainable_run, lost
 from workflows.certify.summary import distance
@@ -92,6 +92,16 @@ def test_weights_say_nothing_if_those_of_numpy_go_further_than_training(numpy, u
     assert said.startswith(UNCERTAIN) == uncertain, said
     assert ("go astray" in said) != uncertain
     assert ("5.9e+01 of their move" in said) == uncertain and "dense1.kernel" in said
+
+
+def test_a_gradient_that_is_missing_is_no_matter_of_precision():
+    row = CertificateRow(
+        framework="keras", variant="default", device="cpu", threads=1, status="agrees",
+        rounding={"dense1.kernel": 1e-7, "dense1.bias": 2e-7, "dense2.bias": 1.0},
+    )  # fmt: skip
+    assert wrong_rounding(row, 1e-5).endswith("this one is missing, clipped or another tensor's")
+    row.rounding["dense2.bias"] = 1e-2
+    assert "a sum that cancels" in wrong_rounding(row, 1e-5)
 
 
 def test_a_run_is_compared_until_rounding_hides_everything(study, monkeypatch):

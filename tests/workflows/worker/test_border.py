@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from frameworks.contract import Unavailable
-from workflows.worker.border import as_settings, as_weights, explain, supported
+from tests.conftest import ROOT
+from workflows.worker.border import as_settings, as_weights, explain, supported, where
 from workflows.worker.training import train
 
 NETWORK = {"kernel": np.zeros((2, 3)), "bias": np.zeros(3)}
@@ -87,3 +88,13 @@ def test_so_is_beginning_again():
     batch = (np.zeros(1), np.zeros(1))
     with pytest.raises(RuntimeError, match="no beads, from a network that was built"):
         train(Unrestarted(), lambda step: batch, NETWORK, steps=1, at=[], restart=1)
+
+
+def test_the_place_of_an_error_is_none_of_ours():
+    ours = compile("None.synchronise", str(ROOT / "workflows/conformance/worker.py"), "eval")
+    theirs = compile("def f(ours=ours):\n    eval(ours)", "/somewhere/adapter.py", "exec")
+    adapters: dict = {}
+    exec(theirs, {"ours": ours}, adapters)
+    with pytest.raises(AttributeError) as error:
+        adapters["f"]()
+    assert where(error.value) == "adapter.py:2"

@@ -43,6 +43,10 @@ WRITTEN = {
     "    def settings(self):\n        return {'compilation': self.how}",
     "of a class": "class T:\n    how = 'eager'\n"
     "    def settings(self):\n        return {'compilation': self.how}",
+    "of the object's class": "class T:\n    HOW = 'eager'\n"
+    "    def settings(self):\n        return {'compilation': type(self).HOW}",
+    "of its class by another name": "class T:\n    HOW = 'eager'\n"
+    "    def settings(self):\n        return {'compilation': self.__class__.HOW}",
     "by an item": "def settings(self):\n    found = {}\n    found['compilation'] = 'eager'\n"
     "    return found",
     "by an update": "def settings(self):\n    found = {}\n    found.update(compilation='eager')\n"

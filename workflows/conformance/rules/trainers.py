@@ -79,8 +79,11 @@ def repeats(subject: Subject) -> Finding:
 
 
 def interleaving(subject: Subject) -> Finding:
-    for network in subject.trained:
-        seen = subject.ask("interleave", network)
+    for network in [*subject.trained, *subject.optimised]:
+        try:
+            seen = subject.ask("interleave", network)
+        except Unavailable:  # as in `repeats`
+            continue
         for alone, together in zip(seen["alone"], seen["together"], strict=True):
             if text := unlike(alone, together, [AGAIN] * len(alone)):
                 return broken(
