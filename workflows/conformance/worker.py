@@ -31,7 +31,7 @@ class Requests(Handlers):
     busy: tuple[Trainer, Any]
 
     def made(self, workload: Workload, variant: str, seed: int = SEED) -> Trainer:
-        return self.adapter.trainer(workload, initial_weights(workload, seed), variant)
+        return self.new_trainer(workload, initial_weights(workload, seed), variant)
 
     def accepts(self, workload: dict[str, Any], variant: str) -> dict[str, Any]:
         """Why the adapter refuses to build this, "" if it does not."""
@@ -65,7 +65,7 @@ class Requests(Handlers):
         asked = from_dict(workload)
         given = initial_weights(asked, SEED)
         wanted = {name: array.astype(self.conditions.precision) for name, array in given.items()}
-        trainer = self.adapter.trainer(asked, given, variant)
+        trainer = self.new_trainer(asked, given, variant)
         first = as_weights(trainer.weights(), given)
         wrong = uncanonical(first, wanted)
         if not wrong:

@@ -94,8 +94,15 @@ class Handlers:
         self.trainer, seconds = timed(self.built)
         return {"build_s": seconds}
 
+    def new_trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
+        trainer = self.adapter.trainer(workload, weights, variant)
+        if trainer is None or isinstance(trainer, type):
+            given = "None" if trainer is None else f"the class {trainer.__name__}"
+            raise TypeError(f"Adapter.trainer gave {given}, a trainer is asked for")
+        return trainer
+
     def built(self) -> Trainer:
-        trainer = self.adapter.trainer(self.workload, self.initial, self.variant)
+        trainer = self.new_trainer(self.workload, self.initial, self.variant)
         trainer.synchronise()
         return trainer
 
@@ -154,7 +161,7 @@ class Handlers:
         """The share of the work that is left to be done when `synchronise` has returned. `given`:
         the work is about gradients, which the trainer gives, and not about weights. The checksum of
         a single operation needs all of its result, and reading it takes less than that."""
-        trainer = self.adapter.trainer(self.workload, self.initial, variant)
+        trainer = self.new_trainer(self.workload, self.initial, variant)
         read: Callable[[], Any] = trainer.gradients if given else trainer.weights
 
         def results() -> Any:
@@ -173,7 +180,7 @@ class Handlers:
 
     def unread(self, variant: str, steps: int) -> dict[str, Any]:
         """Whether steps that nobody waits for compute the same."""
-        trainer = self.adapter.trainer(self.workload, self.initial, variant)
+        trainer = self.new_trainer(self.workload, self.initial, variant)
         return {"same": training.unread(trainer, self.mini_batch, self.initial, steps)}
 
     def train(
@@ -189,7 +196,7 @@ class Handlers:
         """Train without timing from mini-batch `first` on, with another optimiser if one is given:
         the loss of every step, and the losses of `restart` steps repeated after a restart. The
         weights after the steps `at` go to the file `out`."""
-        trainer = self.adapter.trainer(self.altered(optimiser), self.initial, variant)
+        trainer = self.new_trainer(self.altered(optimiser), self.initial, variant)
 
         def mini_batch(step: int) -> training.Batch:
             return self.mini_batch(first + step)
@@ -213,7 +220,7 @@ class Handlers:
         are the settings in effect, if asked for. `given`: the trainer gives them and takes no
         step."""
         workload = self.altered(optimiser)
-        trainer = self.adapter.trainer(workload, self.initial, variant)
+        trainer = self.new_trainer(workload, self.initial, variant)
         if given:
             found, strange = training.given_gradients(trainer, self.mini_batch(batch), self.initial)
         else:
@@ -230,7 +237,7 @@ class Handlers:
 
         Of each turn, `turns` has the number of its first mini-batch, and how many there are.
         """
-        trainer = self.adapter.trainer(self.workload, self.initial, variant)
+        trainer = self.new_trainer(self.workload, self.initial, variant)
         losses = []
         with supported():
             for place, (first, count) in enumerate(turns):
@@ -268,7 +275,7 @@ class Handlers:
     ) -> dict[str, Any]:
         """Train a miniature by the script in a file (.npz); losses and weights go to `out`."""
         read = Script.read(from_dict(workload), Path(script))
-        seen = perform(lambda w, x: self.adapter.trainer(w, x, variant), read)
+        seen = perform(lambda w, x: self.new_trainer(w, x, variant), read)
         self.require_original()
         seen.save(Path(out))
         return {"losses": [moment.loss for moment in seen.moments[1:]]}
@@ -278,7 +285,7 @@ class Handlers:
         afterwards, because a profiler may leave something in the process."""
         if not self.conditions.on_host:
             raise Unavailable("only processors are profiled")
-        self.trainer = self.adapter.trainer(self.workload, self.initial, variant)
+        self.trainer = self.new_trainer(self.workload, self.initial, variant)
         operations = profiled(self.trainer, self.mini_batch, self.description.operations)
         self.require_original()
         return {"operations": operations}

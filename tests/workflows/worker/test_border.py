@@ -1,11 +1,14 @@
 """What an adapter gives becomes plain on its way out of the worker, or is refused."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from frameworks.contract import Unavailable
 from tests.conftest import ROOT
 from workflows.worker.border import as_settings, as_weights, explain, supported, where
+from workflows.worker.handlers import Handlers
 from workflows.worker.training import train
 
 NETWORK = {"kernel": np.zeros((2, 3)), "bias": np.zeros(3)}
@@ -98,3 +101,11 @@ def test_the_place_of_an_error_is_none_of_ours():
     with pytest.raises(AttributeError) as error:
         adapters["f"]()
     assert where(error.value) == "adapter.py:2"
+
+
+@pytest.mark.parametrize(("given", "named"), [(None, "None"), (Computing, "the class Computing")])
+def test_what_is_no_trainer_is_said(given, named):
+    handlers = Handlers.__new__(Handlers)
+    handlers.adapter = SimpleNamespace(trainer=lambda *asked: given)
+    with pytest.raises(TypeError, match=rf"Adapter\.trainer gave {named}, a trainer is asked for"):
+        handlers.new_trainer(None, {}, "default")
