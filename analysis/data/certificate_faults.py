@@ -27,6 +27,7 @@ from workflows.records.thresholds import (
     widened,
 )
 
+SINGLE = "in float32 only"  # a certificate that claims less, worded as in judge_float32 (certify)
 DIGITS = 1 + 1e-9  # records have ten digits of a distance
 # What a certificate compares of whole steps. The later ones are compared since 24 November 2026.
 REQUIRED = ("losses", "gradients", "rounding", "restarted", "float32", "unfenced")
@@ -97,7 +98,10 @@ def row_faults(
         return
     if row.cause:
         yield f"cause: its status is {row.status!r}, and only a refusal has one"
-    if not (row.float32 if row.precision == "float32" else row.long and row.long.loss):
+    single = row.precision == "float32"
+    if single and not (SINGLE in row.reason or row.reduced):
+        yield f"reason: it was certified in float32 only, and does not say so: {row.reason!r:.80}"
+    if not (row.float32 if single else row.long and row.long.loss):
         yield f"long: its status is {row.status!r}, but no step was compared"
     for key in whole if row.precision == "float64" and not own.elementwise else ():
         if getattr(row, key) in (None, [], {}):

@@ -29,6 +29,7 @@ from workflows.records.storage import shown
 BESIDE_S = 10
 WATTS = 1e6  # more than any machine takes, also if a counter starts again within a turn
 CHANCE = math.log(1e9)  # two contests may draw the same orders by chance if there are fewer
+WHOLE = ("default", "tuned")  # variants that are ranked in every study
 ASKED = 8  # requests to a contender beside its turns, at most
 Variant = tuple[str, str]  # framework and name
 
@@ -40,6 +41,7 @@ def contradictions(records: MachineRecords) -> Iterator[str]:
     yield from plan_faults(records)
     yield from belonging(records)
     yield from variant_faults(records)
+    yield from references(records)
     yield from certified(records, works)
     # Earlier records have neither turns nor the state of compilers' caches.
     turnless = not any(
@@ -130,6 +132,8 @@ def variant_faults(records: MachineRecords) -> Iterator[str]:
             beside[own] = other
             if in_a_circle(own, beside):
                 yield f"{where} is beside {row.beside}, which is beside it"
+            if key != "changes" and row.variant in WHOLE:
+                yield f"{where} is a whole step in float32, and ranked in every study"
 
 
 def in_a_circle(one: Variant, beside: Mapping[Variant, Variant]) -> bool:
@@ -139,6 +143,15 @@ def in_a_circle(one: Variant, beside: Mapping[Variant, Variant]) -> bool:
         seen.add(one)
         one = beside[one]
     return one in seen
+
+
+def references(records: MachineRecords) -> Iterator[str]:
+    """Check that all certificates refer to the same contender, which was there."""
+    named = dict.fromkeys(one.reference for one in records.certificates)
+    if len(named) > 1:
+        yield f"certificates: reference: {' and '.join(named)}, and a study has one"
+    absent = {one.name for one in records.missing}
+    yield from (f"certificates: reference: {one} is missing" for one in named if one in absent)
 
 
 def certified(records: MachineRecords, works: Mapping[str, Workload]) -> Iterator[str]:

@@ -51,6 +51,7 @@ def load(folders: Sequence[Path]) -> tuple[Machine, ...]:
                     f"folders of different studies: {field} is {values[0]!r} on {one.name} "
                     f"and {values[1]!r} on {other.name}"
                 )
+    require_different(machines)
     works: dict[str, tuple[Machine, dict[str, Any]]] = {}
     for machine in machines:
         for name, work in definitions(machine).items():
@@ -62,6 +63,25 @@ def load(folders: Sequence[Path]) -> tuple[Machine, ...]:
     if not any(len(machine.batches) for machine in machines):
         raise RecordError(f"nothing measured: {first_reason(machines)}")
     return tuple(machines)
+
+
+def require_different(machines: Sequence[Machine]) -> None:
+    """Raise RecordError if a study is there twice, or if a framework has two titles."""
+    begun: dict[int, str] = {}
+    titled: dict[str, tuple[str, str]] = {}
+    for machine in machines:
+        contests = machine.records.contests
+        starts = {turn.start_ns for contest in contests for turn in contest.turns}
+        if shared := sorted(starts & begun.keys()):
+            other = begun[shared[0]]
+            raise RecordError(f"turns of {machine.name} are those of {other}: one study, two names")
+        begun |= dict.fromkeys(starts, machine.name)
+        for framework, own in machine.records.study.titles.items():
+            other, known = titled.setdefault(framework, (machine.name, own))
+            if own != known:
+                raise RecordError(
+                    f"framework {framework} is {known!r} on {other} and {own!r} on {machine.name}"
+                )
 
 
 @contextmanager

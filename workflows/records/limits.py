@@ -31,9 +31,14 @@ SLACK_NS, TICK_NS = 1_000_000, 100_000_000
 EVENTS = 1e7  # that a kernel counts in a second of a core, such as page faults: more than any does
 
 
+BLANK = "\u115f\u1160\u2800"  # letters and a pattern that leave no ink
+
+
 def plain(name: str) -> str:
-    """A name without what a reader does not see: case, space, and the form of characters."""
-    return "".join(unicodedata.normalize("NFKC", name).casefold().split())
+    """A name without what a reader does not see: case, space, marks without a shape, and the form
+    of characters."""
+    seen = unicodedata.normalize("NFKC", name).casefold()
+    return "".join(c for c in seen if c.isprintable() and c not in BLANK and not c.isspace())
 
 
 def confused(titles: Mapping[str, str]) -> Iterator[tuple[str, str]]:

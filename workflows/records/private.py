@@ -97,9 +97,15 @@ WEAK = (
 SIGNATURE = r"(?<!\w)sig(?:nature)?"
 PART = r"[^\s,;&\"']"
 MIXED = rf"(?!(?:b?float|u?int|complex)\d)(?={PART}*\d)(?={PART}*[A-Za-z])"
-IS = r"[\"']?=[\"']?"
+IS = r"[\"']?\s{0,9}=\s{0,9}[\"']?"
 TOLD = r"[\"']?(?:\s*:\s*|\s+)[\"']?"
 ISSUED = r"(?:gh[a-z]|hf|sk|glpat)[_-]\w{6,}"  # a token with the mark of who issued it
+# Secrets that need no word before them: long tokens, JSON web tokens and private keys.
+MARKED = (
+    r"(?:gh[a-z]_|github_pat_|hf_|sk-|glpat-|xox[a-z]-)(?=[\w-]*\d)[\w-]{16,}"
+    r"|AKIA[0-9A-Z]{12,}|eyJ[\w-]{6,}(?:\.[\w-]+){1,2}"
+)
+PRIVATE_KEY = r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:[^-]|-(?!----))*"
 KEYED = [
     re.compile(f"({word}{between}){value}", re.IGNORECASE)
     for word, between, value in (
@@ -112,7 +118,10 @@ KEYED = [
         ("sshpass", r"[^\n]*?\s-p\s*", r"(?:'[^']*'|\"[^\"]*\"|\S+)"),
     )
 ]
-KEYS = re.compile(f"{STRONG}|{WEAK}|{SIGNATURE}|authorization|basic|sshpass", re.IGNORECASE)
+KEYED += [re.compile(rf"((?<![\w.-]))(?:{MARKED}|{PRIVATE_KEY})")]
+KEYS = re.compile(
+    f"{STRONG}|{WEAK}|{SIGNATURE}|authorization|basic|sshpass|{MARKED}|-----BEGIN", re.IGNORECASE
+)
 # What may replace characters other than letters and digits, when a message escapes a text, encodes
 # it for a URL, or joins its lines.
 BETWEEN = r"(?:%[\dA-Fa-f]{2}|\\+(?:[nrt]|x[\da-f]{2}|u[\da-f]{4})|[^A-Za-z0-9])*"

@@ -59,7 +59,6 @@ class Permission(NamedTuple):
 
 
 FLOAT64 = "float64"
-SINGLE = "in float32 only"  # a certificate that claims less, worded as in judge_float32 (certify)
 
 
 class Certificates:
@@ -114,9 +113,9 @@ class Certificates:
     def outdated(self, benchmark: BenchmarkId, row: CertificateRow) -> str:
         """`torch 2.12.0, measured with 2.13.0`; "" if nothing differs."""
         return ", ".join(
-            f"{name} {row.versions[name]}, measured with {listing(found)}"
+            f"{name} {row.versions.get(name, 'of no version')}, measured with {listing(found)}"
             for name, found in sorted(self.measured.get(benchmark, {}).items())
-            if name not in COMPANIONS and name in row.versions and {*found} != {row.versions[name]}
+            if name not in COMPANIONS and {*found} != {row.versions.get(name)}
         )
 
     @cached_property

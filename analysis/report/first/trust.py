@@ -1,8 +1,9 @@
 """The strip of four: why the numbers may be believed, and how far."""
 
+from analysis.data.certificate_faults import SINGLE
 from analysis.data.occasions import occasion
 from analysis.findings.controls import judged, missed
-from analysis.findings.fairness.certificates import SINGLE, components, declares
+from analysis.findings.fairness.certificates import components, declares
 from analysis.findings.findings import Findings
 from analysis.findings.speed.movement import MOVEMENT
 from analysis.format import capital, count, listing, percent, title

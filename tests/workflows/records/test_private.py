@@ -164,6 +164,19 @@ def test_a_value_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         ("X-Amz-Signature=ab12cd34 sig=Zq81/xx+4=", "X-Amz-Signature=(secret) sig=(secret)"),
         ("token qrstuv22x and ghp_01ab23 refused", "token (secret) and ghp_01ab23 refused"),
         ("token=ghp_01ab23, Bearer hf_01ab23cd", "token=(secret), Bearer (secret)"),
+        (
+            'password = Hunter2xyz9, api_key = "abcd1234"',
+            'password = (secret), api_key = "(secret)"',
+        ),
+        (
+            f"401 for hf_{'abCD12' * 4}, ghp_{'0123ab' * 4} and AKIA{'0AB1' * 4}",
+            "401 for (secret), (secret) and (secret)",
+        ),
+        ("Bearer eyJhbGciOi.eyJzdWIiOiI.doz-gjk no", "Bearer (secret) no"),
+        (
+            "no -----BEGIN RSA PRIVATE KEY-----\nMIIE ab+/=\n-----END RSA PRIVATE KEY-----",
+            "no (secret)-----END RSA PRIVATE KEY-----",
+        ),
     ],
 )
 def test_a_reason(planted: None, text: str, left: str) -> None:
@@ -196,7 +209,8 @@ def test_names_of_users(user, text, left, monkeypatch: pytest.MonkeyPatch) -> No
      "input_signature=[TensorSpec(shape=(32,))]", "signature=Signature2(x)", "signature=serving",
      "the forward pass 12a", "secret sharing", "spin 12ab34cd", "hash keys=32", "auth=basic",
      "authority: nobody", "a basic block conv2d_12", "basic training of 128 steps",
-     "a pathological pattern 12345abcdef", "~ 5 % and x ~y"],
+     "a pathological pattern 12345abcdef", "~ 5 % and x ~y", "sk-learn-of-another-version",
+     "hf_transformers_library"],
 )  # fmt: skip
 def test_an_honest_reason_stays(planted: None, text: str) -> None:
     assert anonymous({"reason": text}) == {"reason": text}

@@ -1,8 +1,9 @@
 """The ratios: a figure, a table, how precise they are, and how to read them."""
 
+from analysis.data.certificate_faults import SINGLE
 from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import Comparison, PairLine
-from analysis.findings.fairness.certificates import SINGLE, components, declares
+from analysis.findings.fairness.certificates import components, declares
 from analysis.findings.findings import Findings
 from analysis.findings.variants.steps import StepLine
 from analysis.format import capital, count, listing, percent

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
+from analysis.data.certificate_faults import SINGLE
 from analysis.data.results import BenchmarkId, grouped
 from analysis.findings.fairness.certificate_steps import certified
-from analysis.findings.fairness.certificates import FLOAT64, SINGLE, Certificates, furthest
+from analysis.findings.fairness.certificates import FLOAT64, Certificates, furthest
 from analysis.findings.fairness.certificates import CertificateLine as Line
 from analysis.findings.findings import Findings
 from analysis.format import count, crossed, listing, scientific, sentence
