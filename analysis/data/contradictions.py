@@ -41,7 +41,6 @@ def contradictions(records: MachineRecords) -> Iterator[str]:
     yield from plan_faults(records)
     yield from belonging(records)
     yield from variant_faults(records)
-    yield from references(records)
     yield from certified(records, works)
     # Earlier records have neither turns nor the state of compilers' caches.
     turnless = not any(
@@ -53,6 +52,7 @@ def contradictions(records: MachineRecords) -> Iterator[str]:
         for fault in chain(contested(contest, measured, records), in_turn):
             yield f"contests: {contest.workload}, replicate {contest.replicate}: {fault}"
     yield from in_groups(records.contests, patience_s(records.study))
+    yield from references(records)
 
 
 def described(records: MachineRecords) -> Generator[str, None, dict[str, Workload]]:

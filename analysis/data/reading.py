@@ -76,7 +76,7 @@ def require_different(machines: Sequence[Machine]) -> None:
             other = begun[shared[0]]
             raise RecordError(f"turns of {machine.name} are those of {other}: one study, two names")
         begun |= dict.fromkeys(starts, machine.name)
-        for framework, own in machine.records.study.titles.items():
+        for framework, own in machine.titles.items():
             other, known = titled.setdefault(framework, (machine.name, own))
             if own != known:
                 raise RecordError(

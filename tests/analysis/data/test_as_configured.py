@@ -19,6 +19,7 @@ from workflows.records.machine_records import (
     MachineRecords,
     MissingRow,
     PartRow,
+    PitfallRow,
     ReducedRow,
 )
 from workflows.records.schema import ContenderRecord
@@ -70,6 +71,19 @@ def missing(framework: str, threads: int) -> Callable[[MachineRecords], None]:
 def change(variant: str, beside: str) -> Callable[[MachineRecords], None]:
     row = ChangeRow(framework="jax", variant=variant, change="a layer", beside=beside)
     return lambda records: records.changes.append(row)
+
+
+def beside_in(key: str, kind: type, **more: Any) -> Callable[[MachineRecords], None]:
+    row = kind(framework="jax", variant="tuned", beside="default", **more)
+    return lambda records: setattr(records, key, [row])
+
+
+def refer_to(number: int | None, name: str) -> Callable[[MachineRecords], None]:
+    def refer(records: MachineRecords) -> None:
+        for one in records.certificates[:1] if number == 0 else records.certificates:
+            one.reference = name
+
+    return refer
 
 
 def certified(**parts: Any) -> Callable[[MachineRecords], None]:
@@ -125,6 +139,15 @@ def fallen(records: MachineRecords) -> None:
          "'TensorFlow' is a name of tensorflow, too"),
         (other_titles(mine="Py Torch"), "study.titles: 'Py Torch' is a name of pytorch, too"),
         (other_titles(mine="\uff2a\uff21\uff38"), "is a name of jax, too"),
+        (other_titles(pytorch="Tensor\u200cFlow", tensorflow="Py\u2060Torch"),
+         "is a name of tensorflow, too"),
+        (other_titles(mine="\u3164JAX"), "is a name of jax, too"),
+        (beside_in("pitfalls", PitfallRow, pitfall="forgets to wait"),
+         "pitfalls: jax tuned is a whole step in float32, and ranked in every study"),
+        (beside_in("parts", ChangeRow, change="forward"), "parts: jax tuned is a whole step"),
+        (beside_in("reduced", ReducedRow, change="bfloat16"), "reduced: jax tuned is a whole"),
+        (refer_to(0, "tensorflow/tuned/cpu/1"), " and a study has one"),
+        (refer_to(None, "pytorch/default/gpu/1"), "reference: pytorch/default/gpu/1 is missing"),
         (sizes(batch=256), "mlp has 32 samples in a mini-batch, but 256 in its configuration"),
         (sizes(samples=12_800), "mlp has 10000 samples, but 12800 in its configuration"),
         (sizes(hidden=[64]), "mlp has 11003001 parameters, but 640129 in its configuration"),

@@ -53,6 +53,19 @@ def test_distances_that_contradict_a_status(
     assert f"{row.name} on mnist-cnn: {field}" in fault and f"is {status!r}, but it is" in fault
 
 
+def test_a_certificate_in_float32_only_says_so(certified: MachineRecords) -> None:
+    records = certified.model_copy(deep=True)
+    row = next(one for one in rows_of(records) if one.status == "agrees")
+    kept = {name: getattr(row, name) for name in ("framework", "variant", "device", "threads")}
+    less = CertificateRow(**kept, status="agrees", precision="float32", float32=[0.0])
+    for record in records.certificates:
+        record.rows = [less if one is row else one for one in record.rows]
+    (fault,) = contradictions(records)
+    assert "reason: it was certified in float32 only, and does not say so: ''" in fault
+    less.reason = "in float32 only, since it has no float64"
+    assert not [*contradictions(records)]
+
+
 def test_no_precision_is_so_reduced(certified: MachineRecords) -> None:
     records = certified.model_copy(deep=True)
     row = next(one for one in rows_of(records) if one.status == "agrees")
@@ -129,6 +142,7 @@ def test_what_is_declared_explains_all(certified: MachineRecords, field: str) ->
         {
             "long": None,
             "precision": "float32",
+            "reason": "in float32 only",
             "restarted": [9e-5],
             "float32": [1e-4],
             "losses": [],
