@@ -15,6 +15,7 @@ from workflows.output import explained
 from workflows.records.limits import FILE, MACHINE, STUDY, TABLE
 from workflows.records.machine_folder import FILES, open_machine, write_machine
 from workflows.records.storage import RecordError, shown, unforeseen
+from workflows.records.whole_files import discard
 
 SUFFIX = ".zip"
 MOST = 100  # machines in an archive
@@ -69,7 +70,7 @@ def unpack(archive: Path) -> list[Path]:
         with zipfile.ZipFile(archive) as found:
             entries = found.infolist()
             require_records(archive, entries)
-            shutil.rmtree(partial, ignore_errors=True)
+            discard(partial)
             for entry in entries:
                 place = partial / entry.filename
                 place.parent.mkdir(parents=True, exist_ok=True)
@@ -85,7 +86,7 @@ def unpack(archive: Path) -> list[Path]:
     except OSError as error:
         raise Problem(f"{archive} was not unpacked: {explained(error)}") from None
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        discard(partial)
     return sorted((home / MACHINES).iterdir())
 
 

@@ -127,6 +127,7 @@ def test_the_list_imports_no_framework(abacus):
             "no rule 'fense', did you mean 'fence'? (there are",
         ),
         (["check", "pytorch", "--interpreter", "no/python"], "no/python: no such program"),
+        (["check", "pytorch", "--interpreter", "/bin/ls"], "/bin/ls: it does not run as a Python"),
         (["report", "referense"], "no study 'referense', did you mean 'reference'? (there are:"),
         (["compare", "reference"], "compare needs two studies or more"),
         (["compare", "reference", "twice"], "twice was run on several machines: name one"),
@@ -273,6 +274,8 @@ def test_a_report_is_opened(capsys, clone, monkeypatch, words, page):
 def test_without_a_report_it_says_how_to_get_one(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "snakemake --cores 1 runs a study" in refused(capsys, "open")
+    (tmp_path / "report.html").touch()  # which is of nobody's study
+    assert "no report 'referense'" in refused(capsys, "open", "referense")
 
 
 def test_the_method_is_validated_with_the_options_given(monkeypatch):

@@ -161,6 +161,14 @@ def test_half_an_archive_is_not_kept(
     assert len(begun) == 2 and not list(Path().glob("reports/*"))
 
 
+def test_a_link_in_the_way_leads_nowhere(archive: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    Path("reports/.theirs.partial").symlink_to(elsewhere)
+    unpack(archive.rename("theirs.zip"))
+    assert not Path("reports/theirs").is_symlink() and not [*elsewhere.iterdir()]
+
+
 def test_what_is_there_stays_if_nothing_can_be_written(
     archive: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

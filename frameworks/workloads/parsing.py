@@ -142,7 +142,7 @@ def parse_optimiser(item: Any) -> Optimiser:
     for name, value in values.items():
         own = f"optimiser ({kind}) {name}"
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e6:
-            raise WorkloadError(f"{own}: a number is wanted, got {value!r}")
+            raise WorkloadError(f"{own}: a number from 0 to 1e6 is wanted, got {value!r}")
         if name in FADING and not value < 1:
             raise WorkloadError(f"{own}: a number below 1 is wanted, got {value!r}")
     return optimiser

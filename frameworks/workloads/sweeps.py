@@ -47,5 +47,5 @@ def members(name: str, entry: Mapping[str, Any]) -> dict[str, Member]:
         found[f"{name}-{size}"] = Member(size, {**fixed, **dict(zip(sizes, values, strict=True))})
     ordered = [member.size for member in found.values()]
     if len(found) < min(lengths.values()) or ordered != sorted(ordered):
-        raise ValueError("sizes: each once, from small to large")
+        raise ValueError("sizes: each once, from small to large; of a list the first number counts")
     return found

@@ -17,6 +17,7 @@ from workflows.conformance.engine import Examined, Outcome
 from workflows.conformance.rules import RULES
 from workflows.conformance.subject import Subject
 from workflows.machine.guardian import nothing_left
+from workflows.planning.opening import no_python
 from workflows.progress import Progress
 from workflows.records.limits import THREADS
 
@@ -55,6 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise Problem(f"--threads {arguments.threads}: at least 1, and {THREADS:,} at most")
     if not shutil.which(arguments.interpreter):
         raise Problem(f"--interpreter {arguments.interpreter}: no such program")
+    if arguments.interpreter != sys.executable and (why := no_python(arguments.interpreter)):
+        raise Problem(f"--interpreter {arguments.interpreter}: {why}")
     try:
         description = framework(arguments.name)
     except UnknownFramework as error:

@@ -30,7 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def find(word: str) -> Path:
     """The page of this study. Raises Problem if it has none."""
-    for folder in (REPORTS / word, Path(word), Path(word).parent):
+    there = [Path(word).parent] if Path(word).is_file() else []
+    for folder in (REPORTS / word, Path(word), *there):
         if (folder / PAGE).is_file():
             return folder / PAGE
     if word in names():

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     folders = machines(arguments.study)
-    out = arguments.out or Path(Path(arguments.study).name + SUFFIX)
+    out = arguments.out or Path((Path(arguments.study).resolve().name or "study") + SUFFIX)
     if out.suffix != SUFFIX:
         raise Problem(f"{out}: the name ends with {SUFFIX}, so that `samestep report` reads it")
     if not re.fullmatch(STUDY, out.stem):

@@ -236,7 +236,7 @@ def test_pooling_shapes():
         ({"layers": ["flatten", {"dense": 2}]}, "labels below the 2 outputs"),
         ({"loss": "hinge"}, "loss 'hinge' is not one of"),
         ({"optimiser": {"adam": {"lr": 1}}}, "unknown key 'lr'"),
-        ({"optimiser": {"adam": {"learning_rate": -1}}}, "a number is wanted, got -1"),
+        ({"optimiser": {"adam": {"learning_rate": -1}}}, "from 0 to 1e6 is wanted, got -1"),
         ({"optimiser": "adamm"}, "did you mean 'adam'"),
         ({"batch": 0.5}, "batch"),
         ({"optimiser": ["adam"]}, "optimiser: a name or one name with its values"),

@@ -54,6 +54,7 @@ def parse(values: Mapping[str, Any], where: Callable[[str], object] | None = Non
     line that begins with a key. Raises ConfigurationError, with a line for each fault."""
 
     def refused(*lines: str) -> ConfigurationError:
+        lines = tuple(of_sweep(line, values.get("sweeps")) for line in lines)
         if where:
             return ConfigurationError(*(f"{where(line)}: {line}" for line in lines))
         return ConfigurationError("The configuration cannot be used:", *lines)
@@ -91,6 +92,14 @@ def origin(files: Mapping[str, Mapping[str, Any]]) -> Callable[[str], str]:
         return found[-1] if most else ", ".join(found)
 
     return of
+
+
+def of_sweep(line: str, sweeps: Any) -> str:
+    """The line by the key of a sweep, if it is about one of the sweep's workloads."""
+    found = re.match(r"workloads(?:: |\.)(.+?)-\d+\b", line)
+    if not found or not isinstance(sweeps, dict) or found[1] not in sweeps:
+        return line
+    return f"sweeps.{found[1]}: {line[found.start(1) :]}"
 
 
 def depth(values: Any, keys: Sequence[str]) -> int:

@@ -162,10 +162,12 @@ class Configuration(Section):
                 f"reference: {self.reference!r} is not among the contenders "
                 f"(known: {FASTEST}, {', '.join(dict.fromkeys(names))})"
             )
-        theirs = [name for entry in self.machines.values() for name in entry.interpreters]
-        for name in (*self.interpreters, *theirs):
-            if name not in names:
-                raise ValueError(f"interpreters: {name!r} is not among the contenders")
+        given = {"interpreters": self.interpreters}
+        given |= {f"machines.{kind}.interpreters": entry.interpreters
+                  for kind, entry in self.machines.items()}  # fmt: skip
+        for key, interpreters in given.items():
+            for name in interpreters.keys() - names:
+                raise ValueError(f"{key}: {name!r} is not among the contenders")
         for group, own in self.groups.items():
             if len(group) > LONGEST:
                 raise ValueError(

@@ -153,7 +153,7 @@ class MnistEntry(Section):
 
 def all_or_lists(entry: Any) -> Any:
     """One message instead of one for each type that an entry may have."""
-    lists = isinstance(entry, list) and all(isinstance(own, list) for own in entry)
+    lists = isinstance(entry, list) and all(isinstance(own, list) and own for own in entry)
     if not (isinstance(entry, bool) or lists):
         raise ValueError("true, false or lists of names are wanted, such as [[mlp, mnist-cnn]]")
     return entry

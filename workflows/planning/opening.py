@@ -75,14 +75,7 @@ def unready(study: Configuration, cores: int | None) -> Iterator[str]:
     if all(one.missing for one in planned):
         yield f"threads: no contender can run here: {planned[0].missing}"
     for name, path in study.interpreters.items():
-        try:
-            said = subprocess.check_output(
-                [path, "-c", "print(6 * 7)"], stderr=subprocess.DEVNULL, timeout=60
-            )
-            if said.strip() != b"42":
-                raise ValueError
-        except (OSError, ValueError, subprocess.SubprocessError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it does not run as a Python"
+        if why := no_python(path):
             yield (
                 f"interpreters.{name}: {path or repr('')}: {why}. Name a Python that has "
                 f"{framework(name).title}{and_adapter(name)}, or remove the key."
@@ -99,6 +92,19 @@ def unready(study: Configuration, cores: int | None) -> Iterator[str]:
                 f"{own}. Install it ({description.install}){beside}, or remove "
                 "`required`."
             )
+
+
+def no_python(path: str) -> str:
+    """Why this program is no Python that starts, "" if it is."""
+    try:
+        said = subprocess.check_output(
+            [path, "-c", "print(6 * 7)"], stderr=subprocess.DEVNULL, timeout=60
+        )
+    except OSError as error:
+        return error.strerror or str(error)
+    except (ValueError, subprocess.SubprocessError):
+        said = b""
+    return "" if said.strip() == b"42" else "it does not run as a Python"
 
 
 def and_adapter(name: str) -> str:

@@ -29,6 +29,8 @@ from workflows.records.whole_files import atomic
 
 R = TypeVar("R", bound=Record)
 
+# The kinds of the values of a machine's records that an earlier schema is read by.
+OUTLINE = {"study": dict, "contests": list, "certificates": list}
 COMPRESSED = ".zst"  # `zstd -dc FILE` prints what is inside
 # The last frame of a compressed file, which zstd skips (RFC 8878, section 3.1.2): the SHA-256 of
 # the content. Arrow does not write zstd's own checksum.
@@ -97,6 +99,10 @@ def read_json(path: Path, kind: type[R]) -> R:
         version = values.get("schema_version", SCHEMA) if isinstance(values, dict) else SCHEMA
         if version not in READABLE:
             raise unreadable(path, version)
+        for key, kinds in OUTLINE.items() if version != SCHEMA and "contests" in values else ():
+            if not isinstance(values.get(key, kinds()), kinds):
+                found = shown(repr(values[key]))
+                raise RecordError(f"{path}: {key}: a {kinds.__name__} is wanted, got {found}")
         record = kind.model_validate(upgraded(values))
     except ValidationError as error:
         raise RecordError(f"{path}: {what(error)}") from None
@@ -104,7 +110,9 @@ def read_json(path: Path, kind: type[R]) -> R:
         raise RecordError(f"{path}: {error.strerror or shown(error)}") from None
     except ValueError as error:
         raise RecordError(f"{path}: file: Invalid JSON: {shown(error)}") from None
-    except (KeyError, TypeError, AttributeError) as error:
+    except KeyError as error:
+        raise RecordError(f"{path}: {shown(error.args[0])}: this key is missing") from None
+    except (TypeError, AttributeError) as error:
         text = shown(repr(error))
         raise RecordError(f"{path}: not a record of an earlier schema: {text}") from None
     if line := renamed_fields(values, path.parent):

@@ -3,12 +3,21 @@
 import errno
 import fcntl
 import os
+import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 DEVICES = Path("/dev")  # whose links to files are no files either
+
+
+def discard(place: Path) -> None:
+    """Remove a folder, or a link to one, if it is there."""
+    if place.is_symlink():
+        place.unlink(missing_ok=True)
+    else:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 @contextmanager

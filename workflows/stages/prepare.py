@@ -28,6 +28,7 @@ from workflows.records.folders import Folders
 from workflows.records.machine_records import DatasetRecord
 from workflows.records.minutes import timed
 from workflows.records.storage import RecordError, write_json
+from workflows.records.whole_files import discard
 
 WEIGHTS, WORKLOAD, RECORD, NARROW = "weights.npz", "workload.json", "dataset.json", "narrow"
 OURS = {
@@ -137,7 +138,7 @@ def replaced(folder: Path) -> Iterator[Path]:
     temporary = folder.with_name(f".{folder.name}.partial")
     former = folder.with_name(f".{folder.name}.former")
     for leftover in (temporary, former):
-        shutil.rmtree(leftover, ignore_errors=True)
+        discard(leftover)
     temporary.mkdir()
     try:
         yield temporary
@@ -146,7 +147,7 @@ def replaced(folder: Path) -> Iterator[Path]:
         temporary.rename(folder)
     finally:
         for leftover in (temporary, former):
-            shutil.rmtree(leftover, ignore_errors=True)
+            discard(leftover)
 
 
 def main() -> int:

@@ -137,6 +137,15 @@ def test_a_certificate_of_other_versions_does_not_count(findings: Findings, fram
     assert row(other, "mnist-cnn", "tuned", 1).estimate.ratio
 
 
+def test_a_certificate_of_no_version_does_not_count(findings: Findings) -> None:
+    other = copied(findings)
+    for record in other.machine.records.certificates:
+        for certificate in record.rows:
+            certificate.versions = {}
+    pair = row(other, "mlp", "tuned", 1)
+    assert pair.estimate.ratio is None and "of no version, measured with " in pair.reason
+
+
 def test_another_numpy_is_no_other_framework(findings: Findings) -> None:
     other = copied(findings)
     for record in other.machine.records.certificates:

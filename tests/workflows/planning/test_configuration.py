@@ -101,7 +101,7 @@ BAD = {
     "a contest twice": (
         {"contest": {"together": [["mlp"], ["mlp"]]}}, "contest.together", "'mlp' is listed twice",
     ),
-    "a contest of nothing": ({"contest": {"together": [[]]}}, "contest.together", "at least 1"),
+    "a contest of nothing": ({"contest": {"together": [[]]}}, "contest.together", "lists of names"),
     "nothing but discarded": ({"contest": {"discard": 9}}, "contest", "leaves nothing"),
     "loose tolerance": ({"certificate": {"tolerance": 0.1}}, "certificate.tolerance", "0.1"),
     "margin of nothing": ({"margin": 0}, "margin", "equal to 0.000001"),
@@ -178,6 +178,14 @@ def test_unreadable_files_are_named(tmp_path):
         ("seed: 1", "workloads: {off: {}}", "two.yaml: workloads.False: a key must be text"),
         ("contest: {together: mlp}", "seed: 1", "one.yaml: contest.together: true, false or lists"),
         ("contest: {together: [mlp]}", "seed: 1", "one.yaml: contest.together: true, false or"),
+        ("contest: {together: [[]]}", "seed: 1", "one.yaml: contest.together: true, false or"),
+        ("sweeps: {s: {from: mlp, sizes: {nope: [1, 2]}}}", "seed: 1", "one.yaml: sweeps.s: s-1: "),
+        ("sweeps: {s: {from: nope, sizes: {batch: [1, 2]}}}", "seed: 1", "one.yaml: sweeps.s: s-1"),
+        (
+            "machines: {a: {interpreters: {x: y}}}",
+            "seed: 1",
+            "one.yaml: machines.a.interpreters: 'x' is not among the contenders",
+        ),
         ("seed: 1", "5: x", "two.yaml: 5: a key must be text"),
         ("true: x", "seed: 1", "one.yaml: True: a key must be text"),
     ],

@@ -214,3 +214,18 @@ def test_a_key_that_is_gone_is_left_out_and_said():
     gone, renamed = notes_on_renamed(values, "my.yaml")
     assert gone.startswith("my.yaml: `budget_minutes` does nothing any more: `minutes`")
     assert renamed.startswith("my.yaml: `harness` is now called `noop`")
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"contests": 5, "study": {}}, "contests: a list is wanted, got 5"),
+        ({"contests": [], "study": 4}, "study: a dict is wanted, got 4"),
+        ({"contests": []}, "study: this key is missing"),
+    ],
+)
+def test_a_value_of_another_kind_is_named(tmp_path, values, said):
+    path = tmp_path / "records.json"
+    path.write_text(json.dumps({"schema_version": 3, **values}))
+    with pytest.raises(RecordError, match=rf"records\.json: {said}"):
+        read_json(path, MachineRecords)
