@@ -41,6 +41,7 @@ BETWEEN, BETWEEN_MS, COPYING_MS = 0.03, 0.2, 0.5
 LATE, LATE_MS = 1.0, 2.0
 # Times the others' median processor time (right contenders: 0.28 to 4.8), and the fewest others.
 FAR, LIKE = 6.0, 2
+TAKEN = 4.0  # times the median time of taking up a mini-batch (right contenders: 2.0)
 APART_ALONE = 8.0  # times, of the only two contenders; right ones are up to 5.7 times apart
 CACHED = 10.0  # times the memory stream; the fastest of all committed studies: 2.6
 # Share of the processor time that exceeds the cores' (right contenders: 0.03), and the least time.
@@ -270,6 +271,28 @@ def processor_time(findings: Findings) -> Iterator[Caveat]:
             "Look for a debug mode, and for threads that wait busily.",
         )
     yield from two_apart(each)
+
+
+def taken_up(findings: Findings) -> Iterator[Caveat]:
+    """Contenders that took far longer than others to take up the same mini-batches: time that is in
+    no ratio."""
+    records = findings.machine.records
+    loading = {one.name for contest in records.contests for one in contest.contenders if one.loader}
+    rows = [row for row in findings.contenders if row.data_ms
+            and row.id.workload in records.trained and row.id.contender not in loading]  # fmt: skip
+    for own in grouped((row.id.workload, row) for row in rows).values():
+        took = [row.data_ms or 0.0 for row in own]
+        usual = float(np.median(took))
+        far = [row for row, ms in zip(own, took, strict=True)
+               if ms > TAKEN * usual + BETWEEN * (row.step_ms or 0.0)]  # fmt: skip
+        if far and len(own) > LIKE:
+            worst = max(far, key=lambda row: row.data_ms or 0.0)
+            yield warning(
+                "Time in no ratio",
+                f"{subject(worst.id)} took {two((worst.data_ms or 0.0) / max(usual, 1e-6))} times "
+                "as long as the median contender to take up the same mini-batches.",
+                "Look for work that was recorded as taking up data.",
+            )
 
 
 def two_apart(each: "pd.Series[float]") -> Iterator[Caveat]:

@@ -25,6 +25,7 @@ LOOKS: tuple[Callable[[Findings], Iterator[Caveat]], ...] = (
     noise.faster_than_arithmetic,
     noise.faster_than_memory,
     noise.processor_time,
+    noise.taken_up,
     certificates.mismatched,
     noise.interference,
     study.failed,

@@ -14,7 +14,7 @@ from analysis.data.results import BenchmarkId
 from analysis.findings.comparisons import Comparison
 from analysis.findings.findings import Findings
 from analysis.findings.interference import flagged
-from analysis.report.caveats.noise import mostly_disturbed
+from analysis.report.caveats.noise import mostly_disturbed, taken_up
 from analysis.report.caveats.registry import caveats
 from analysis.report.layout import Severity
 from analysis.report.page import write as write_report
@@ -323,3 +323,24 @@ def test_who_is_spared_may_be_the_load_unless_he_has_hardly_a_turn(turns, named)
     said = mostly_disturbed(SimpleNamespace(turns=lines))  # type: ignore[arg-type]
     assert "Other load disturbed" in said
     assert ("spoilt/default/cpu/1, whose processes may be that load" in said) == named
+
+
+@pytest.mark.parametrize(
+    ("data_ms", "loader", "warned"), [(9.0, "", 1), (1.9, "", 0), (9.0, "x", 0)]
+)
+def test_time_that_no_ratio_has_is_compared(data_ms, loader, warned):
+    """Steps that were recorded as taking up data would be missing from a ratio."""
+
+    def row(framework: str, ms: float) -> Any:
+        own = BenchmarkId("mlp", framework, "default", "cpu", 1)
+        return SimpleNamespace(id=own, data_ms=ms, step_ms=10.0)
+
+    rows = [row("pytorch", 1.0), row("tensorflow", 1.1), row("jax", data_ms)]
+    contest = SimpleNamespace(
+        contenders=[SimpleNamespace(name=rows[2].id.contender, loader=loader)]
+    )
+    records = SimpleNamespace(trained=["mlp"], contests=[contest])
+    findings = SimpleNamespace(contenders=rows, machine=SimpleNamespace(records=records))
+    found = [*taken_up(findings)]  # type: ignore[arg-type]
+    assert len(found) == warned
+    assert all("JAX" in one.seen and "8.2 times as long" in one.seen for one in found)
