@@ -18,7 +18,7 @@ KNOWN = MappingProxyType(
 LINKED = r":(?=(\\?/){2})|(?i:www)(?=\\?\.)|@(?=\S)"
 CUT = "<!-- -->"
 QUOTED = re.compile(r"\\([`*(_~])")  # a mark that `quoted` shows as it is
-DOLLAR = "<span>$</span>"  # as GitHub advises, where a bare one would begin a formula
+DOLLAR = "<span>$</span>"  # as GitHub advises, because a bare one would begin a formula
 TITLES: ContextVar[Mapping[str, str]] = ContextVar("titles", default=KNOWN)
 
 

@@ -1,6 +1,6 @@
-"""Keep a study in few bytes: a default study among those of docs/repeatability.md, for example
-`python -m benchmarks.keep reports/default/machines/m reports/repeats/evening/first/machines/m`,
-or with `--report` one whose report is committed.
+"""Keep a study in few bytes. A default study joins those of docs/repeatability.md so:
+`python -m benchmarks.keep reports/default/machines/m reports/repeats/evening/first/machines/m`
+With `--report` it keeps more digits, for a study whose report is committed.
 
 Comparisons rest on the sum of transfer and step, which is kept to one part in 4,000, with a report
 in 16,000, and to 66 or 16 microseconds in long steps. Processor times of mini-batches are kept to

@@ -315,3 +315,10 @@ def test_committed_reports_take_twelve_megabytes_at_most() -> None:
         pytest.skip("only a clone knows which files are committed")
     files = [ROOT / name for name in done.stdout.split("\0") if name]
     assert len(files) > 300 and sum(file.lstat().st_size for file in files) < 12e6
+
+
+def test_records_of_a_default_study_take_six_hundred_kilobytes_at_most() -> None:
+    folders = [*(ROOT / "reports" / "reference" / "machines").iterdir()]
+    folders += (ROOT / "reports" / "repeats").glob("*/*/machines/*")
+    sizes = {folder: sum(file.stat().st_size for file in folder.iterdir()) for folder in folders}
+    assert len(sizes) > 10 and max(sizes.values()) < 6e5, sizes

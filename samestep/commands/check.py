@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0: no rule is broken, advice aside; 1: one is; 2: the adapter cannot be checked here."""
+    """0 if no rule is broken (advice aside), 1 if a rule is, 2 if nothing can be checked here."""
     if arguments.name not in names():
         raise unknown("framework", arguments.name, names())
     if not 1 <= arguments.threads <= THREADS:

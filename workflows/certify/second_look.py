@@ -1,10 +1,10 @@
 """A second look at what is too far from float64: other mini-batches, and what float32 can attain.
 
-In a single mini-batch, one sample whose ReLU or max-pooling is undecided moves whole gradients in
-any precision that is not exact. What is wrong is wrong on each mini-batch. A gradient may also be a
-sum that nearly cancels, and training may magnify rounding. Plain NumPy in float32 shows how much;
-float64 is as much closer as its digits are finer. If training magnifies rounding until no digit is
-certain, a run is compared until then.
+In a single mini-batch, a sample whose ReLU or max-pooling is undecided moves whole gradients in any
+precision that is not exact. A mistake is wrong in every mini-batch, so two more are tried. A
+gradient may also be a sum that nearly cancels, and training may magnify rounding. Plain NumPy in
+float32 shows how much; float64 rounds as much more finely as it has more digits. If no digit is
+certain any more, a run is compared up to that step.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -141,8 +141,8 @@ def attainable_run(runner: Runner, run: Run, idle: Mapping[str, float]) -> Measu
     """How far a run of plain NumPy in float32 is from its own in float64.
 
     An optimiser that divides by the gradient's size bounds what rounding does in float32, but not
-    what it does in float64. So runs in float64 from weights that are off by their last bit count,
-    too, in units of float32, and one whose idle biases are as far off as the contender's (`idle`).
+    what it does in float64. So float64 counts, too, in units of float32: runs from weights whose
+    last bits differ, and a run whose idle biases are as far off as the contender's (`idle`).
     What has no digit left in float32 counts as 1. A loss may be close by chance, so that of any
     earlier step counts.
     """

@@ -2,7 +2,7 @@
 
 One contest leaves `<replicate>.parquet`, a row per mini-batch in the columns of `BATCHES`, and
 `<replicate>.json`, a `ContestFile` with a `ContestRecord` for each of its workloads. A certificate
-is a `CertificateRecord`. Those of a machine are gathered as machine_records.py says.
+is a `CertificateRecord`. machine_records.py gathers all records of a machine.
 """
 
 import math

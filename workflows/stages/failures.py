@@ -149,7 +149,7 @@ def set_aside(path: Path) -> bool:
     time: numbers, times, addresses, temporary names. Returns whether the record was set aside.
     """
     before = path.with_name(f"{path.name}.failed")
-    with suppress(RecordError):  # one that is damaged says nothing
+    with suppress(RecordError):  # a damaged record says nothing
         if before.exists() and ways(before) == ways(path):
             return False
     move(path, "failed")

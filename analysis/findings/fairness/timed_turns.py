@@ -140,7 +140,7 @@ def losses(machine: Machine, batches: pd.DataFrame, turns: Turns, tolerance: flo
 
 
 def room(expected: Expected | None, tolerance: float) -> tuple[float, float]:
-    """How far the loss of a turn's first step may be off, and those of later steps."""
+    """The limits of a turn's losses: of the first step, and of later steps."""
     if expected is None or expected.still:
         return tolerance, tolerance
     return expected.room or (tolerance, max(LATER * tolerance, ROUNDED * expected.rounding))

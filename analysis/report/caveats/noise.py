@@ -47,7 +47,7 @@ CACHED = 10.0  # times the memory stream; the fastest of all committed studies: 
 # Share of the processor time that exceeds the cores' (right contenders: 0.03), and the least time.
 AWAY, ENOUGH_S = 0.2, 1.0
 SETS_CORES = "Look for what sets the cores of a process or thread after its import."
-MOSTLY, SPARED = 0.5, 0.1  # of the turns disturbed: of all contenders, and of one that is spared
+MOSTLY, SPARED = 0.5, 0.1  # disturbed turns: of all contenders, and of a spared contender
 OVERHEAD_NS = 2e6  # of a mini-batch: below it, most processor time is Python and dispatch
 
 

@@ -93,7 +93,7 @@ class TwoBiases(OracleTrainer):
 
 @mistake("lstm-second-bias", "trains a second bias in its LSTM that weights() does not give", TWICE)
 class SecondBias(OracleTrainer):
-    """The second one is what the first one has moved by."""
+    """The second bias is what the first bias has moved by."""
 
     def load(self, weights: Weights) -> None:
         super().load(weights)
