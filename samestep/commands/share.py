@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     folders = machines(arguments.study)
-    out = arguments.out or Path((Path(arguments.study).resolve().name or "study") + SUFFIX)
+    out = arguments.out or Path(named(Path(arguments.study)) + SUFFIX)
     if out.suffix != SUFFIX:
         raise Problem(f"{out}: the name ends with {SUFFIX}, so that `samestep report` reads it")
     if not re.fullmatch(STUDY, out.stem):
@@ -44,6 +44,11 @@ def run(arguments: argparse.Namespace) -> int:
         f"measured. Others read it with: samestep report {shlex.quote(out.name)}"
     )
     return 0
+
+
+def named(folder: Path) -> str:
+    """The last part of its path, also of the current folder."""
+    return folder.name or folder.resolve().name or "study"
 
 
 def require_absent(out: Path) -> None:

@@ -166,7 +166,7 @@ class Configuration(Section):
         given |= {f"machines.{kind}.interpreters": entry.interpreters
                   for kind, entry in self.machines.items()}  # fmt: skip
         for key, interpreters in given.items():
-            for name in interpreters.keys() - names:
+            for name in sorted(interpreters.keys() - names):
                 raise ValueError(f"{key}: {name!r} is not among the contenders")
         for group, own in self.groups.items():
             if len(group) > LONGEST:
