@@ -9,6 +9,7 @@ import pandas as pd
 
 from analysis.format import KNOWN, crossed, title
 from frameworks.device import HOST
+from workflows.records.columns import PHASES as NANOSECONDS
 from workflows.records.machine_records import (
     ChangeRow,
     MachineRecords,
@@ -22,7 +23,7 @@ Row = TypeVar("Row", bound=Any)
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
-PHASES = ["data", "transfer", "step"]  # of a mini-batch, in order
+PHASES = [name.removesuffix("_ns") for name in NANOSECONDS]  # of a mini-batch, in order
 DEFAULT, TUNED = "default", "tuned"
 USUAL = (DEFAULT, TUNED)  # all other variants are opt-in
 

@@ -13,6 +13,7 @@ from frameworks.description import VERSION
 from frameworks.device import DEVICES
 from frameworks.registry import UnknownFramework, framework, require_loadable
 from frameworks.workloads import Workload
+from frameworks.workloads.datasets.mnist import Source, Split
 from frameworks.workloads.optimisers import OPTIMISERS
 from frameworks.workloads.workload import LOOSEST
 from workflows.planning.possible import (
@@ -146,9 +147,9 @@ class ContenderEntry(Section):
 class MnistEntry(Section):
     """Where MNIST comes from; see docs/configuration.md, "MNIST"."""
 
-    source: Literal["auto", "mnist", "stand-in"] = "auto"
+    source: Source = "auto"
     folder: Annotated[str, AfterValidator(a_path)] | None = None
-    split: Literal["train", "test"] = "train"
+    split: Split = "train"
 
 
 def all_or_lists(entry: Any) -> Any:
