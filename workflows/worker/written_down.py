@@ -2,10 +2,9 @@
 
 Only the source is read. The expression of a setting's value is followed through assignments,
 arguments and functions of the adapter's own. The setting counts as read back if this reaches a call
-or an attribute of what the adapter imports, or of an object whose origin it does not show. All else
-stands in the source, or is what the harness has asked for. A single literal counts as written down,
-whatever decides between it and "n/a". So does "n/a" itself, unless something that is read may have
-given it.
+or an attribute of what the adapter imports, or of an object whose origin it does not show. A single
+literal counts as written down, whatever decides between it and "n/a". So does "n/a" itself, unless
+something that is read may have given it.
 """
 
 import ast
@@ -391,15 +390,9 @@ def is_name(node: ast.AST, name: str) -> bool:
 
 
 def is_self(node: ast.expr) -> bool:
-    """Whether it names the object of a method, or its class."""
-    match node:
-        case (
-            ast.Name(id="self" | "cls")
-            | ast.Attribute(value=ast.Name(id="self"), attr="__class__")
-            | ast.Call(func=ast.Name(id="type"), args=[ast.Name(id="self")])
-        ):
-            return True
-    return False
+    if named(getattr(node, "func", node)) in ("type", "__class__"):  # `type(self).X`
+        node = [*getattr(node, "args", []), getattr(node, "value", node)][0]
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
 
 
 def named(node: ast.AST) -> str:
