@@ -9,6 +9,7 @@ from typing import Any
 
 from analysis.data.as_configured import dataset_faults, plan_faults, size_faults, study_faults
 from analysis.data.certificate_faults import certificate_faults, required_keys, row_faults
+from analysis.data.results import USUAL
 from analysis.data.rows import CORES, cores_of
 from analysis.format import line
 from frameworks.device import HOST
@@ -29,7 +30,6 @@ from workflows.records.storage import shown
 BESIDE_S = 10
 WATTS = 1e6  # more than any machine takes, also if a counter starts again within a turn
 CHANCE = math.log(1e9)  # two contests may draw the same orders by chance if there are fewer
-WHOLE = ("default", "tuned")  # variants that are ranked in every study
 ASKED = 8  # requests to a contender beside its turns, at most
 Variant = tuple[str, str]  # framework and name
 
@@ -132,7 +132,7 @@ def variant_faults(records: MachineRecords) -> Iterator[str]:
             beside[own] = other
             if in_a_circle(own, beside):
                 yield f"{where} is beside {row.beside}, which is beside it"
-            if key != "changes" and row.variant in WHOLE:
+            if key != "changes" and row.variant in USUAL:
                 yield f"{where} is a whole step in float32, and ranked in every study"
 
 

@@ -111,7 +111,7 @@ def wrong_fence(row: CertificateRow, limit: float = UNFENCED) -> str:
     return f"synchronise() returned with {row.unfenced:.0%} of the step still to be done"
 
 
-def likely_precision(error: float, worst: float = 0.0) -> str:
+def likely_precision(error: float, worst: float) -> str:
     """What the error of the median tensor suggests, and the `worst` one. Sums that cancel can be
     ten times worse.
 

@@ -278,19 +278,18 @@ def taken_up(findings: Findings) -> Iterator[Caveat]:
     no ratio."""
     records = findings.machine.records
     loading = {one.name for contest in records.contests for one in contest.contenders if one.loader}
-    rows = [row for row in findings.contenders if row.data_ms
+    rows = [(row.data_ms, row) for row in findings.contenders if row.data_ms
             and row.id.workload in records.trained and row.id.contender not in loading]  # fmt: skip
-    for own in grouped((row.id.workload, row) for row in rows).values():
-        took = [row.data_ms or 0.0 for row in own]
-        usual = float(np.median(took))
-        far = [row for row, ms in zip(own, took, strict=True)
+    for own in grouped((row.id.workload, (ms, row)) for ms, row in rows).values():
+        usual = float(np.median([ms for ms, _ in own]))
+        far = [(ms / usual, row) for ms, row in own
                if ms > TAKEN * usual + BETWEEN * (row.step_ms or 0.0)]  # fmt: skip
         if far and len(own) > LIKE:
-            worst = max(far, key=lambda row: row.data_ms or 0.0)
+            times, worst = max(far, key=lambda one: one[0])
             yield warning(
                 "Time in no ratio",
-                f"{subject(worst.id)} took {two((worst.data_ms or 0.0) / max(usual, 1e-6))} times "
-                "as long as the median contender to take up the same mini-batches.",
+                f"{subject(worst.id)} took {two(times)} times as long as the median contender to "
+                "take up the same mini-batches.",
                 "Look for work that was recorded as taking up data.",
             )
 
