@@ -12,7 +12,6 @@ from analysis.data.certificate_faults import certificate_faults, required_keys, 
 from analysis.data.results import USUAL
 from analysis.data.rows import CORES, cores_of
 from analysis.format import line
-from frameworks.device import HOST
 from frameworks.workloads import Workload, WorkloadError, from_dict
 from workflows.records.kinds import GIB
 from workflows.records.limits import DAY_S, EVENTS, SLACK_NS, TIMEOUT_S
@@ -215,11 +214,7 @@ def in_rounds(contest: ContestRecord, measured: set[str]) -> Iterator[str]:
         if absent := [name for name in order if name in measured and (number, name) not in turns]:
             yield f"no turn of {absent[0]} in round {number}, which its order has"
     cores, mib = cores_of(contest), memory_of(contest)
-    pinned = {
-        one.name: one.threads
-        for one in contest.contenders
-        if one.device == HOST.name and not one.loader
-    }
+    pinned = {one.name: one.threads for one in contest.contenders if one.on_host and not one.loader}
     for turn in contest.turns:
         own = min(pinned.get(turn.contender, cores), cores)
         for key, value, most in counted(turn, cores, own, mib):

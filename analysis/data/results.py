@@ -51,6 +51,10 @@ class BenchmarkId(NamedTuple):
         """`CPU, 2 threads`"""
         return crossed([(self.device, self.threads)])
 
+    @property
+    def on_host(self) -> bool:
+        return self.device == HOST.name
+
     @classmethod
     def of(cls, workload: str, one: Contender) -> "BenchmarkId":
         return cls(workload, one.framework, one.variant, one.device, one.threads)

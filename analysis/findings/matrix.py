@@ -10,7 +10,9 @@ from analysis.data.results import BenchmarkId, grouped
 from analysis.findings.comparisons import permission, quickest_of, ratios
 from analysis.findings.fairness.certificates import Certificates, declares
 from analysis.findings.fairness.loss_check import LossCheck
+from analysis.format import crossed
 from analysis.stats.inference import Estimate, estimates
+from frameworks.device import HOST
 
 
 class Column(NamedTuple):
@@ -19,6 +21,15 @@ class Column(NamedTuple):
     workload: str
     device: str
     threads: int
+
+    @property
+    def on(self) -> str:
+        """`CPU, 2 threads`"""
+        return crossed([(self.device, self.threads)])
+
+    @property
+    def on_host(self) -> bool:
+        return self.device == HOST.name
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def widest(studies: Sequence[StudyTables]) -> dict[tuple[str, int], MeasuredRati
         for study in studies
         for pair in pairs
         for row in certified([study], pair)
-        if row.id.workload in names and row.id.device == HOST.name and row.known.ratio >= 1
+        if row.id.workload in names and row.id.on_host and row.known.ratio >= 1
     ]
     found: dict[tuple[str, int], MeasuredRatio] = {}
     for key, own in grouped(

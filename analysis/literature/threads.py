@@ -13,7 +13,6 @@ from analysis.literature.table7 import networks, threads_over
 from analysis.literature.today import certified
 from analysis.report.figures.style import INK, PALETTE, PAPER, Figure, canvas
 from analysis.report.prose import two
-from frameworks.device import HOST
 
 EACH = 0.2  # of a row, from one framework's mark to the next
 FRAMEWORKS = tuple(PALETTE)  # in the order of the marks
@@ -70,7 +69,7 @@ def gains(studies: Sequence[StudyTables]) -> list[Gain]:
     names = {name.lower(): name for name in networks()}
     for row in certified(studies, SECOND):
         name = names.get(row.id.workload)
-        if not name or row.id.device != HOST.name:
+        if not name or not row.id.on_host:
             continue
         ratio, low, high = row.known
         own = then.get(name, [])

@@ -15,7 +15,6 @@ from analysis.literature.table7 import CPUS, Over, networks, tool_over
 from analysis.literature.then import ITSELF
 from analysis.report.figures.style import PAPER, Figure, canvas
 from analysis.report.prose import DECLARED, two
-from frameworks.device import HOST
 
 NOW, THEN, WORK, ANOTHER = "#0072b2", "#d55e00", "#009e73", "#b8578a"
 TODAY = {  # by variant: text in the legend, colour, and how far above 2016 it is drawn
@@ -96,7 +95,7 @@ def beside(studies: Sequence[StudyTables], effects: Effects) -> list[Beside]:
     first: dict[BenchmarkId, str] = {}
     for row in certified(studies, TOOLS, TODAY):
         on = row.id._replace(framework="")
-        if on.device != HOST.name or first.setdefault(on, row.study) != row.study:
+        if not on.on_host or first.setdefault(on, row.study) != row.study:
             continue
         for over in tool_over("TensorFlow", "Torch"):
             one = over.one

@@ -38,7 +38,6 @@ from analysis.report.layout import Rich
 from analysis.report.markup import fence, for_markdown
 from analysis.report.sections.comparing.movement import turn
 from analysis.stats.inference import of_equivalence
-from frameworks.device import DEVICES
 
 
 @dataclass(frozen=True)
@@ -382,7 +381,7 @@ def named(row: ToReference) -> str:
     """`mlp, 1 thread, default, JAX`, and what it is compared with if the variants differ."""
     one = row.id
     other = f" to {row.against}" * (row.reference_variant != one.variant)
-    device = [one.device] * (not DEVICES[one.device].is_host)
+    device = [one.device] * (not one.on_host)
     where = crossed([(one.workload, *device, one.threads, one.variant)])
     return f"{where}, {title(one.framework)}{other}"
 

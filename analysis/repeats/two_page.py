@@ -11,7 +11,6 @@ from analysis.repeats.page import Sheet, bullets, ends, table, terminal, written
 from analysis.repeats.two import MovedRatio, Two
 from analysis.report.markup import for_markdown
 from analysis.report.prose import DECLARED, two, variant, workload
-from frameworks.device import DEVICES
 
 WIDTH = 100  # columns of output that goes to a file or a pipe
 FEW = 6  # unrecorded facts that are named
@@ -109,7 +108,7 @@ def pair(row: ToReference) -> str:
 
 def where(one: BenchmarkId) -> str:
     """`2 threads`, after the device if it is not the processor."""
-    device = [one.device] * (not DEVICES[one.device].is_host)
+    device = [one.device] * (not one.on_host)
     return crossed([(*device, one.threads)])
 
 
@@ -119,7 +118,7 @@ def apart(found: Two) -> list[str]:
     for one in found.apart:
         same = one.base.framework == one.id.framework
         who = title(one.id.framework) + f" to {title(one.base.framework)}" * (not same)
-        device = [one.id.device] * (not DEVICES[one.id.device].is_host)
+        device = [one.id.device] * (not one.id.on_host)
         key = (workload(one.id.workload), who, variant(one.id.variant), *device, one.id.threads)
         groups.setdefault(line(one.reason), []).append(key)
     return [f"{crossed(keys)}: {sentence(reason)}" for reason, keys in groups.items()]

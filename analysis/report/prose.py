@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from types import MappingProxyType
 
 from analysis.data.results import DEFAULT, BenchmarkId
+from analysis.findings.matrix import Column
 from analysis.format import alike, count, crossed, device, percent, title
-from frameworks.device import HOST
 from frameworks.workloads import TITLES
 
 WORKLOADS = MappingProxyType(TITLES)
@@ -83,7 +83,7 @@ def subject(one: BenchmarkId) -> str:
 
 def place(one: BenchmarkId) -> str:
     """`MLP, 1 thread`, with the device if it is not the processor."""
-    return ", ".join([workload(one.workload), *elsewhere(one), count(one.threads, "thread")])
+    return f"{workload(one.workload)}, {condition(one)}"
 
 
 def places(found: Iterable[BenchmarkId]) -> str:
@@ -99,9 +99,14 @@ def places(found: Iterable[BenchmarkId]) -> str:
     )  # fmt: skip
 
 
-def elsewhere(one: BenchmarkId) -> list[str]:
+def condition(one: BenchmarkId | Column) -> str:
+    """`2 threads`, `GPU, 16 threads`"""
+    return ", ".join([*elsewhere(one), count(one.threads, "thread")])
+
+
+def elsewhere(one: BenchmarkId | Column) -> list[str]:
     """The device, if it is not the processor."""
-    return [] if one.device == HOST.name else [device(one.device)]
+    return [] if one.on_host else [device(one.device)]
 
 
 def pair(one: BenchmarkId, base: BenchmarkId) -> str:

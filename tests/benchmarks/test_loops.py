@@ -32,7 +32,11 @@ def trained(description: Framework, workload: Workload) -> dict[str, np.ndarray]
     return trainer.weights()
 
 
-@pytest.mark.parametrize("loop", [PYTORCH, TENSORFLOW, JAX], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "loop",
+    [PYTORCH, *(pytest.param(one, marks=pytest.mark.all) for one in (TENSORFLOW, JAX))],
+    ids=lambda one: one.name,
+)
 @pytest.mark.parametrize("workload", NETWORKS, ids=lambda one: one.name)
 def test_a_loop_trains_what_tuned_trains(loop: Framework, workload: Workload) -> None:
     if not versions(loop):

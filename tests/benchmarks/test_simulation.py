@@ -39,6 +39,7 @@ def found() -> Results:
     return read_json(RESULTS, Results)
 
 
+@pytest.mark.all
 def test_the_page_is_of_the_results_and_they_are_of_the_records(
     found: Results, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from frameworks.device import DEVICES
 from frameworks.workloads import Workload
 from frameworks.workloads.datasets import open_batches
 from frameworks.workloads.distance import relative
@@ -55,7 +54,7 @@ class ElementwiseExamination(Examination):
 
     def compare_results(self, own: Result) -> str:
         """What is wrong first with the results of the steps, "" if nothing is."""
-        workload, host = self.runner.workload, DEVICES[self.contender.device].is_host
+        workload, host = self.runner.workload, self.contender.on_host
         operation = workload.elementwise
         assert operation
         (name,) = workload.tensor_shapes

@@ -16,7 +16,6 @@ from threading import Lock
 from typing import Any
 
 from frameworks.contract import Unavailable
-from frameworks.device import DEVICES
 from frameworks.registry import part_of
 from frameworks.workloads import narrowed
 from workflows.certify.certificate import PASSES, Examination
@@ -121,10 +120,10 @@ def side_by_side(
     contender on another device is a group by itself.
     """
     group: list[PlannedContender] = []
-    for contender in sorted(contenders, key=lambda c: (not DEVICES[c.device].is_host, c.threads)):
+    for contender in sorted(contenders, key=lambda c: (not c.on_host, c.threads)):
         threads = sum(one.threads for one in [*group, contender])
         full = len(group) == cores or threads > 2 * cores
-        if group and (full or not DEVICES[contender.device].is_host):
+        if group and (full or not contender.on_host):
             yield group
             group = []
         group.append(contender)

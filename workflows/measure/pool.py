@@ -9,7 +9,6 @@ import numpy as np
 from pydantic import ValidationError
 
 from frameworks.contract import Unavailable
-from frameworks.device import DEVICES
 from frameworks.registry import own_variables
 from workflows.machine.fingerprint import available_cores
 from workflows.measure.believable import too_much, within
@@ -198,7 +197,7 @@ def contest_seed(study_seed: int, group: str, replicate: int) -> int:
 def cores_for(contender: Entrant, cores: list[int]) -> list[int]:
     """Contenders with the same number of threads share the last cores, because the first cores
     serve most interrupts. A contender that drives another device, or has a loader, may use all."""
-    alone = DEVICES[contender.device].is_host and not contender.loader
+    alone = contender.on_host and not contender.loader
     return cores[-contender.threads :] if alone else cores
 
 

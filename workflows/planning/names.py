@@ -20,7 +20,7 @@ def contender(one: Contender) -> str:
 
 def place(one: Contender) -> str:
     """`, 2 threads` or ` on GPU`, because only the processor's contenders differ by threads."""
-    if DEVICES[one.device].is_host:
+    if one.on_host:
         return f", {counted(one.threads, 'thread')}"
     return f" on {DEVICES[one.device].title}"
 
@@ -28,7 +28,7 @@ def place(one: Contender) -> str:
 def several(some: Sequence[Contender]) -> str:
     """Contenders of one framework: `default and tuned, 1 and 2 threads`."""
     variants = listing(one.variant for one in some)
-    hosts = [one for one in some if DEVICES[one.device].is_host]
+    hosts = [one for one in some if one.on_host]
     places = [threads({one.threads for one in hosts})] if hosts else []
     places += [DEVICES[name].title for name in dict.fromkeys(one.device for one in some)
                if not DEVICES[name].is_host]  # fmt: skip

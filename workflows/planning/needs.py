@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import psutil  # type: ignore[import-untyped]
 
-from frameworks.device import DEVICES
 from frameworks.workloads import Workload, leaves, narrowed
 from frameworks.workloads.sweeps import members
 from workflows.machine.fingerprint import available_cores
@@ -87,7 +86,7 @@ def needs(study: Configuration, folders: Folders) -> Needs:
     processes = len({one.process for one in [*able, *other]})
     groups = [[workloads[name] for name in group] for group in study.groups.values()]
     count = len(able)
-    here = any(DEVICES[one.device].is_host for one in own)  # a GPU holds activations itself
+    here = any(one.on_host for one in own)  # a GPU holds activations itself
     batches = sum(mini_batches(workload) for workload in workloads.values())
     least = processes * LEAST_BYTES + max(
         count * sum(map(state, group)) + here * max(map(saved_activations, group))

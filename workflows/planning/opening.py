@@ -246,7 +246,7 @@ def certificates_s(study: Configuration) -> float:
 
 
 def step_s(one: PlannedContender, workload: Workload) -> float:
-    if not DEVICES[one.device].is_host:
+    if not one.on_host:
         return workload.flops_per_step / DEVICE_FLOPS
     flops = HOST_FLOPS * math.sqrt(one.threads)
     return workload.flops_per_step / flops + workload.bytes_per_step() / HOST_BYTES

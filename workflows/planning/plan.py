@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-from frameworks.device import DEVICES, HOST
+from frameworks.device import HOST
 from frameworks.registry import framework, is_ranked, own_variables
 from frameworks.workloads.datasets.pixels import STORED
 from workflows.machine.fingerprint import available_cores
@@ -125,7 +125,7 @@ class Plan(Record):
             key=lambda c: (
                 not framework(c.framework).has_float64(c.device),
                 c.framework != self.study.reference_framework,
-                not DEVICES[c.device].is_host,
+                not c.on_host,
                 c.threads,
             ),
         )
@@ -177,7 +177,7 @@ def controls(
                 able,
                 key=lambda c: (
                     c.framework != study.reference_framework, c.variant != asked.variant,
-                    not DEVICES[c.device].is_host, c.threads,
+                    not c.on_host, c.threads,
                 ),
             )
         ]  # fmt: skip
@@ -264,7 +264,7 @@ def contenders_here(study: Configuration, name: str | None = None) -> list[Plann
 def running(study: Configuration) -> list[PlannedContender]:
     """The contenders that most machines can run: those on the processor, or all if none is."""
     every = contenders_here(study)
-    return [one for one in every if DEVICES[one.device].is_host] or every
+    return [one for one in every if one.on_host] or every
 
 
 def configuration_of(request: StudyRequest, folders: Folders) -> Configuration:

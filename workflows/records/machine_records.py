@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from frameworks.description import Part
+from frameworks.workloads.datasets.batches import Kind
 from workflows.records.kinds import Asked
 from workflows.records.limits import (
     REPLICATES,
@@ -39,7 +40,7 @@ class DatasetRecord(Record):
 
     workload: WorkloadName
     source: str  # one sentence for people
-    kind: Literal["normal", "mnist", "stand-in", "tokens", "pixels"]
+    kind: Kind
     samples: Count
     batches: Count
     seed: Count

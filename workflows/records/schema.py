@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from frameworks.device import HOST
 from workflows.records.kinds import Around
 from workflows.records.limits import (
     TEXT,
@@ -74,8 +75,7 @@ class Record(BaseModel):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Checks stop at the first fault of a list or an object. Otherwise, the descriptions of all
-        faults would take more memory than the values."""
+        """Checks stop at a list's or an object's first fault. All faults may take much memory."""
         return hasty(handler(source))
 
 
@@ -90,6 +90,10 @@ class Contender(Record):
     @property
     def name(self) -> str:
         return f"{self.framework}/{self.variant}/{self.device}/{self.threads}"
+
+    @property
+    def on_host(self) -> bool:
+        return self.device == HOST.name
 
     def identity(self) -> dict[str, Any]:
         """What its name is made of, for another record of the same contender."""
@@ -310,9 +314,8 @@ class CertificateRow(Contender):
     in float64 (`frameworks.workloads.distance.Astray`). If these or `float32` are too far off,
     `astray_attainable` and `float32_attainable` have the same of plain NumPy. `again` compares the
     losses of these steps with the same float32 steps after `restart`; `restarted` does so in
-    float64.
-    `reduced` names the reduced precision that it computes in, if any. `room` is how far that may be
-    from float64: the median gradient and the first loss, then any gradient or loss.
+    float64. `reduced` names the reduced precision that it computes in, if any. `room` is how far
+    that may be from float64: the median gradient and the first loss, then any gradient or loss.
     `unfenced` is the share of a step's work that was unfinished when `synchronise` returned.
     `unread`, of a variant that never waits, is whether a hundred steps that nobody waits for end
     with the same loss and weights, to the last bit, as if each was waited for.
@@ -320,17 +323,15 @@ class CertificateRow(Contender):
     of a refusal. `at_first` is what was wrong in a process that other variants had used, if it was
     tried again in one of its own. `turns` are its own, if it declares a deviation and has the
     fewest threads.
-    Of a part of a step, `full` and `turns` are about losses at the initial weights.
-    `ulp` is how far a single operation is from NumPy's, in units in the last place.
+    Of a part of a step, `full` and `turns` are about losses at the initial weights. `ulp` is how
+    far a single operation is from NumPy's, in units in the last place.
     """
 
     status: Agreement
     reason: str = ""
     cause: str = ""
     at_first: str = ""
-    precision: Literal["float64", "float32"] = (
-        "float64"  # float32 if that is all it has; `reason` says what it claims
-    )
+    precision: Literal["float64", "float32"] = "float64"  # float32: it has none, says `reason`
     versions: dict[str, str] = {}
     long: Measured | None = None
     full: Measured | None = None

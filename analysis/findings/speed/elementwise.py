@@ -16,7 +16,6 @@ from analysis.findings.fairness.settings import effective
 from analysis.findings.findings import Findings, Table, added
 from analysis.findings.speed.machine_speed import SPEED
 from analysis.stats.inference import estimate, student
-from frameworks.device import HOST
 from frameworks.workloads import from_dict
 
 SUCCESSIVE = 5  # operations of a fresh process
@@ -89,7 +88,7 @@ def lines(findings: Findings) -> Iterator[ElementwiseLine]:
         )
         assert us
         speed = work.bytes_per_step() / operation.repeat / us / 1000
-        stream = streams.get((one.workload, one.threads)) if one.device == HOST.name else None
+        stream = streams.get((one.workload, one.threads)) if one.on_host else None
         alone = firsts(machine, one, rows) if operation.repeat == 1 else []
         first = estimate(alone, machine.study.margin, level)
         certificate, reason = permission(one, one, certificates, findings.loss_check)

@@ -18,7 +18,6 @@ from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings, Table, added
 from analysis.format import sentence
 from analysis.stats.inference import Estimate, estimates, student
-from frameworks.device import HOST
 
 FIELDS = {"processor": "package_j", "GPU": "gpu_j"}  # of a turn's record
 TURN = ["workload", "replicate", "contender", "round"]
@@ -57,7 +56,7 @@ def lines_of(findings: Findings, of: str, name: str) -> list[EnergyLine]:
     used = {
         one: found[one]
         for one in findings.measured
-        if one in found and (of == "processor" or one.device != HOST.name)
+        if one in found and (of == "processor" or not one.on_host)
     }
     bases = {row.id: row.base for row in findings.comparisons if row.estimate.ratio is not None}
     pairs = {one: base for one, base in bases.items() if one in used and base in used}

@@ -7,6 +7,7 @@ the machine was in studies of different days.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import geometric_mean
 from typing import cast
 
 import numpy as np
@@ -114,10 +115,6 @@ def speed_line(
         gb_per_s=gb_per_s,
         spread=float((high - low) / middle),
     )
-
-
-def geometric_mean(values: Sequence[float]) -> float:
-    return float(np.exp(np.mean(np.log(values))))
 
 
 def log_times(machine: Machine) -> dict[int, float]:

@@ -10,7 +10,6 @@ from typing import ClassVar
 from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.findings import Findings, Table, added
 from analysis.findings.speed.machine_speed import SPEED
-from frameworks.device import HOST
 from frameworks.workloads import from_dict, leaves
 from frameworks.workloads.layers import Conv2D
 
@@ -99,7 +98,7 @@ def limit_of(
     """The limit from the machine's speeds in GFLOP/s and GB/s. A single operation, which has no
     parameters, is compared with the stream in a table of its own."""
     work = machine.workload(one.workload)
-    if one.device != HOST.name or not product or not stream or not work.parameters:
+    if not one.on_host or not product or not stream or not work.parameters:
         return Limit()
     compute_ms = work.flops_per_step / product / 1e6
     memory_ms = work.bytes_per_step / (PASSED * stream) / 1e6

@@ -64,7 +64,7 @@ def against_the_fastest(study: StudyTables, row: MeasuredRatio, several: bool) -
         if (time.id.workload, time.id.framework) == (row.id.workload, row.id.framework)
         and time.id.variant in USUAL
     ]
-    host = [time for time in own if time.id.device == HOST.name]
+    host = [time for time in own if time.id.on_host]
     if {time.id.variant for time in own} != {time.id.variant for time in host}:
         return False
     if several and len({time.id.threads for time in host}) < 2:

@@ -117,7 +117,7 @@ def mostly_disturbed(findings: Findings) -> str:
 
 def at_work(row: OffClockLine) -> float:
     """The number of threads that computed in timed steps; beside a GPU, all that may have."""
-    if row.id.device != HOST.name:
+    if not row.id.on_host:
         return row.id.threads
     if not row.processor_ms or not row.share or not row.step_ms:
         return 0.0
@@ -142,13 +142,12 @@ def off_the_clock(findings: Findings) -> Iterator[Caveat]:
         row.id: more / row.step_ms
         for row in rows
         if (more := row.longer_ms or 0.0)
-        > max(BETWEEN_MS if row.id.device == HOST.name else COPYING_MS, BETWEEN * row.step_ms)
+        > max(BETWEEN_MS if row.id.on_host else COPYING_MS, BETWEEN * row.step_ms)
     }
     read = {
         row.id: late / row.step_ms
         for row in rows
-        if (late := beyond_others(row, rows)) > max(LATE_MS, LATE * row.step_ms)
-        and row.id.device == HOST.name
+        if (late := beyond_others(row, rows)) > max(LATE_MS, LATE * row.step_ms) and row.id.on_host
     }
     for found, what, whole in (
         (worked, "worked while nothing was timed, for up to", "the processor time of timed steps"),
@@ -184,7 +183,7 @@ def other_cores(findings: Findings) -> Iterator[Caveat]:
     for contest in findings.machine.records.contests:
         allowed = defaultdict[int, dict[str, tuple[int, ...]]](dict)
         for one in contest.contenders:
-            if one.status == "ok" and one.device == HOST.name and one.cores and not one.loader:
+            if one.status == "ok" and one.on_host and one.cores and not one.loader:
                 allowed[one.threads][one.name] = tuple(one.cores)
         for own in allowed.values():
             (given, _), *_ = sorted(
@@ -204,7 +203,7 @@ def other_cores(findings: Findings) -> Iterator[Caveat]:
 def computed_elsewhere(findings: Findings) -> Iterator[Caveat]:
     spent: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for contest in findings.machine.records.contests:
-        here = {c.name for c in contest.contenders if c.device == HOST.name and not c.runs}
+        here = {c.name for c in contest.contenders if c.on_host and not c.runs}
         for turn in contest.turns:
             cpu_s, other_s = turn.cpu_s, turn.other_s
             if turn.contender in here and cpu_s is not None and other_s is not None:

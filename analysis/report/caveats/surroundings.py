@@ -7,7 +7,6 @@ from analysis.findings.findings import Findings
 from analysis.findings.machine import virtual
 from analysis.format import listing, quoted
 from analysis.report.layout import Caveat, note
-from frameworks.device import DEVICES
 
 ONE = "Measure the whole study again with one version and configuration."
 
@@ -42,10 +41,7 @@ def pages(findings: Findings) -> Iterator[Caveat]:
     facts = {line.key: line.value for line in findings.system_info}
     kernel = re.match(r"Linux (\d+)\.(\d+)", facts.get("system.kernel", ""))
     may_grow = kernel is not None and tuple(map(int, kernel.groups())) >= (6, 7)
-    several = any(
-        DEVICES[benchmark.device].is_host and benchmark.threads > 1
-        for benchmark in findings.measured
-    )
+    several = any(benchmark.on_host and benchmark.threads > 1 for benchmark in findings.measured)
     kept = facts.get("memory.pages_kept_by_core") == "0"
     if kept and may_grow and several and facts.get("virtualisation.hypervisor") == "yes":
         yield note(

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
@@ -12,10 +12,10 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullForma
 from matplotlib.transforms import blended_transform_factory
 
 from analysis.data.results import BenchmarkId, Row
+from analysis.findings.matrix import Column, column
 from analysis.format import count, device, listing, short, title
 from analysis.report.figures.style import INK, TALLEST, Theme
 from analysis.report.prose import NEAR, WORKLOADS, as_long, two, variant, workload
-from frameworks.device import HOST
 
 COLUMNS = 2  # three would be too narrow for a phone
 ENTRIES, HIGH = 17, 8  # of a legend, and of one of its columns
@@ -23,25 +23,12 @@ LABEL = 26  # letters of a name, so that it leaves room for the panels
 PLAIN = "default"  # the variant that labels do not name
 
 
-class Panel(NamedTuple):
-    workload: str
-    device: str
-    threads: int
-
-    def __str__(self) -> str:
-        return ", ".join(
-            [workload(self.workload), device(self.device), count(self.threads, "thread")]
-        )
-
-
-class Panels(dict[Panel, list[BenchmarkId]]):
+class Panels(dict[Column, list[BenchmarkId]]):
     """Benchmarks by panel, in their order; two panels side by side."""
 
     def __init__(self, benchmarks: Iterable[BenchmarkId]) -> None:
         for benchmark in benchmarks:
-            self.setdefault(
-                Panel(benchmark.workload, benchmark.device, benchmark.threads), []
-            ).append(benchmark)
+            self.setdefault(column(benchmark), []).append(benchmark)
 
     @property
     def columns(self) -> int:
@@ -57,20 +44,20 @@ class Panels(dict[Panel, list[BenchmarkId]]):
         return list(dict.fromkeys((s.framework, s.variant) for s in chain(*self.values())))
 
     def __str__(self) -> str:
-        return listing(f"{workload(p.workload)} ({on_what(p)})" for p in self)
+        return listing(f"{workload(p.workload)} ({p.on})" for p in self)
 
     def height(self, each: float, around: float) -> float:
         """In inches: `each` for a row of panels, less if the figure would become too tall."""
         return min(around + each * self.rows, max(TALLEST, 1.9 * self.rows))
 
-    def draw(self, drawn: Canvas, labels: bool) -> Iterator[tuple[Axes, Panel, list[BenchmarkId]]]:
+    def draw(self, drawn: Canvas, labels: bool) -> Iterator[tuple[Axes, Column, list[BenchmarkId]]]:
         """Axes with a title for each panel. If `labels`, contenders are on the y axes, which panels
         of a row share, so that names are written once."""
         grid = drawn.subplots(self.rows, self.columns, squeeze=False, sharey=labels)
         for number, (axes, (panel, benchmarks)) in enumerate(
             zip(grid.flat, self.items(), strict=False)
         ):
-            axes.set_title(f"{fitting(workload(panel.workload))}\n{on_what(panel)}")
+            axes.set_title(f"{fitting(workload(panel.workload))}\n{panel.on}")
             yield axes, panel, benchmarks
             if number % self.columns:
                 axes.set_ylabel("")
@@ -89,11 +76,6 @@ class Panels(dict[Panel, list[BenchmarkId]]):
                 (axes.set_xlim if which == "x" else axes.set_ylim)(low, high)
 
 
-def on_what(one: Panel) -> str:
-    """`CPU, 1 thread`"""
-    return f"{device(one.device)}, {count(one.threads, 'thread')}"
-
-
 def name(framework: str, own: str) -> str:
     """`PyTorch tuned`; `PyTorch` for the code of its tutorials."""
     return title(framework) if own == PLAIN else f"{title(framework)} {variant(own)}"
@@ -107,10 +89,10 @@ def who(one: BenchmarkId) -> str:
     return name(one.framework, one.variant)
 
 
-def where(one: Panel | BenchmarkId) -> str:
+def where(one: Column | BenchmarkId) -> str:
     """`on the MLP with 2 threads`, `on nets-v2 with 1 thread (GPU)`"""
     article = "the " * (one.workload in WORKLOADS)
-    elsewhere = f" ({device(one.device)})" * (one.device != HOST.name)
+    elsewhere = f" ({device(one.device)})" * (not one.on_host)
     return f"on {article}{workload(one.workload)} with {count(one.threads, 'thread')}{elsewhere}"
 
 

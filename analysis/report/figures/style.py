@@ -114,8 +114,10 @@ class Figure:
         written = io.StringIO()
         with themed():
             settle(self.drawn)
-            self.drawn.savefig(
-                written, format="svg", facecolor="none", metadata={"Date": None, "Creator": None}
+            self.drawn.set_facecolor("none")
+            # `savefig` would draw all of it twice, to lay out what is laid out already.
+            FigureCanvasSVG(self.drawn).print_svg(
+                written, metadata={"Date": None, "Creator": None}
             )
         coordinates = r'\b(?:d|x|y)="[^"]*"'
         return re.sub(

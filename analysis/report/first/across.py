@@ -7,8 +7,7 @@ from analysis.findings.fairness.certificates import declares
 from analysis.findings.findings import Findings
 from analysis.findings.matrix import column
 from analysis.format import count, title
-from analysis.report.first.comparing import condition
-from analysis.report.prose import DECLARED, contender, subject, two, workload
+from analysis.report.prose import DECLARED, condition, contender, subject, two, workload
 
 OPPOSITE = {"faster", "slower"}
 

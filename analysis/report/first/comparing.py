@@ -9,10 +9,9 @@ from analysis.findings.comparisons import PairLine
 from analysis.findings.fairness.certificates import declares
 from analysis.findings.findings import Findings
 from analysis.findings.matrix import Column, column
-from analysis.format import count, device, listing, percent, title
-from analysis.report.prose import DECLARED, NEAR, spread, two, workload
+from analysis.format import listing, percent, title
+from analysis.report.prose import DECLARED, NEAR, condition, spread, two, workload
 from analysis.stats.inference import Estimate
-from frameworks.device import HOST
 
 SENTENCES = 4  # about one variant; if there are more, they are summed up
 NAMED = 3  # frameworks in a summary, or groups of columns
@@ -142,7 +141,7 @@ def twofold(found: Sequence[tuple[Column, Rival]]) -> str:
     """`1 or 2 threads` if a workload has two columns whose ratios read differently."""
     columns = [place for place, _ in found]
     digits = {two(one.ratio) for _, one in found}
-    if len(columns) != 2 or len(digits) != 2 or {one.device for one in columns} != {HOST.name}:
+    if len(columns) != 2 or len(digits) != 2 or not all(one.on_host for one in columns):
         return ""
     if columns[0].workload != columns[1].workload or min(one.ratio for _, one in found) < NEAR:
         return ""
@@ -200,11 +199,6 @@ def places(own: Sequence[Race], every: Sequence[Race]) -> str:
         texts.append(text)
     found = listing(texts)
     return found if len(found.split()) <= ROOM else f"in {len(own)} of {len(every)} columns"
-
-
-def condition(column: Column) -> str:
-    threads = count(column.threads, "thread")
-    return threads if column.device == HOST.name else f"{device(column.device)}, {threads}"
 
 
 def milliseconds(value: float) -> str:

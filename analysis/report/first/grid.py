@@ -7,10 +7,9 @@ from analysis.data.results import DEFAULT, TUNED, USUAL, BenchmarkId, order
 from analysis.findings.findings import Findings
 from analysis.findings.matrix import Column, MatrixLine
 from analysis.findings.speed.movement import MOVEMENT
-from analysis.format import alike, count, device, sentence, title
+from analysis.format import alike, sentence, title
 from analysis.report.first import Cell, Matrix, MatrixRow
-from analysis.report.prose import CROSSED, DECLARED, contender, two, variant, workload
-from frameworks.device import HOST
+from analysis.report.prose import CROSSED, DECLARED, condition, contender, two, variant, workload
 
 Key = tuple[str, str]  # a framework and its variant
 Turned = set[tuple[BenchmarkId, BenchmarkId]]  # pairs with another direction in another study
@@ -108,9 +107,7 @@ def total(lines: Sequence[MatrixLine]) -> float:
 
 
 def heading(column: Column) -> tuple[str, str]:
-    name, where, threads = column
-    own = "" if where == HOST.name else f"{device(where)}, "
-    return workload(name), f"{own}{count(threads, 'thread')}"
+    return workload(column.workload), condition(column)
 
 
 def cell(line: MatrixLine, slowest: float, turned: Turned) -> Cell:

@@ -11,15 +11,18 @@ from analysis.findings.start import StartLine
 from analysis.findings.sweeps import CROSSOVERS
 from analysis.findings.variants.steps import StepLine
 from analysis.format import listing, title
-from analysis.report.first.comparing import (
-    condition,
-    fastest_and_others,
-    milliseconds,
-    races,
-    takes,
-)
+from analysis.report.first.comparing import fastest_and_others, milliseconds, races, takes
 from analysis.report.first.headline import size, tuned
-from analysis.report.prose import DECLARED, share, spread, subject, two, variant, workload
+from analysis.report.prose import (
+    DECLARED,
+    condition,
+    share,
+    spread,
+    subject,
+    two,
+    variant,
+    workload,
+)
 from analysis.report.sections.comparing.comparisons import declared
 
 MANY = 10_000  # mini-batches; a start that pays off later decides no short run

@@ -11,7 +11,7 @@ from analysis.report.first import Chip
 from analysis.report.layout import Chapter
 from analysis.report.prose import CROSSED, DECLARED, pair, place, two, variant, workload
 from analysis.report.sections.comparing.comparisons import marks
-from frameworks.device import DEVICES, HOST
+from frameworks.device import DEVICES
 
 NAMED = 2  # ratios on both sides of 1, and workloads; more are counted
 UNJUDGED = "A contender ran a second time, but no interval could be judged. The section says why."
@@ -118,8 +118,8 @@ def not_covered(findings: Findings) -> Chip:
     found = []
     devices = {one.device for one in findings.measured}
     found += [f"{one.title}s" for name, one in DEVICES.items()
-              if name not in devices and name != HOST.name]  # fmt: skip
-    threads = [one.threads for one in findings.measured if one.device == HOST.name]
+              if name not in devices and not one.is_host]  # fmt: skip
+    threads = [one.threads for one in findings.measured if one.on_host]
     if threads:
         found.append(f"more than {count(max(threads), 'thread')}")
     lost = {one.framework for one in findings.availability} - {

@@ -2,6 +2,7 @@
 Nothing is pooled over machines."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import geometric_mean
 
 from analysis.data.occasions import processor, when
 from analysis.data.results import grouped
@@ -9,7 +10,7 @@ from analysis.data.series import versions
 from analysis.findings.comparisons import Comparison
 from analysis.findings.fairness.settings import changed_settings
 from analysis.findings.findings import Findings
-from analysis.findings.speed.machine_speed import NAMES, SPEED, geometric_mean
+from analysis.findings.speed.machine_speed import NAMES, SPEED
 from analysis.format import alike, count, listing, percent, runs, title
 from analysis.report.layout import Block, Blocks, Bullets, Chapter, Paragraph, Rich, StudySection
 from analysis.report.prose import DECLARED, pair, place

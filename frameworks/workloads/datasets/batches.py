@@ -9,6 +9,9 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+Kind = Literal[
+    "normal", "mnist", "stand-in", "tokens", "pixels"
+]  # of data sets
 INPUTS, TARGETS, PIXELS = "inputs.npy", "targets.npy", "pixels.npy"
 
 # Initial weights are drawn from `default_rng(seed)`, which is that of [seed, 0]: start at 1.
@@ -44,7 +47,7 @@ class Batches:
     dropped. `pixels` are what the inputs were prepared from, if anything.
     """
 
-    kind: Literal["normal", "mnist", "stand-in", "tokens", "pixels"]
+    kind: Kind
     source: str
     samples: int
     inputs: Column

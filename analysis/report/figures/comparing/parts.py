@@ -8,7 +8,7 @@ from matplotlib.patches import Patch
 from analysis.findings.findings import Findings
 from analysis.findings.variants.parts import PartLine
 from analysis.format import count, percent, title
-from analysis.report.figures.panels import Panel, above, first_conditions, fitting, on_what
+from analysis.report.figures.panels import above, first_conditions, fitting
 from analysis.report.figures.style import INK, WIDTH, Figure, Theme, bare, canvas
 from analysis.report.prose import spread, workload
 
@@ -22,7 +22,7 @@ def shares_of_steps(findings: Findings, theme: Theme, name: str) -> Figure | Non
     if not rows:
         return None
     workloads = list(dict.fromkeys(row.id.workload for row in rows))
-    where = on_what(Panel(workloads[0], rows[0].id.device, rows[0].id.threads))
+    where = rows[0].id.on
     with canvas(AROUND + ROW * (len(rows) + len(workloads)), WIDTH) as drawn:
         axes = drawn.add_subplot()
         place, labels = 0, {}

@@ -17,7 +17,6 @@ from analysis.format import alike, count, device, percent, title
 from analysis.report.figures.panels import above, fitting, than, where
 from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas
 from analysis.report.prose import DECLARED, variant, workload
-from frameworks.device import HOST
 
 TICKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
 TICKS += [1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 20.0, 50.0, 100.0]
@@ -87,7 +86,7 @@ def places(rows: Sequence[PairLine]) -> list[PairLine | str]:
 
     def heading(row: PairLine) -> str:
         parts = [workload(row.id.workload), variant(row.id.variant)]
-        return ", ".join(parts + [device(row.id.device)] * (row.id.device != HOST.name))
+        return ", ".join(parts + [device(row.id.device)] * (not row.id.on_host))
 
     found: list[PairLine | str] = []
     order = list(dict.fromkeys(map(heading, rows)))

@@ -5,19 +5,18 @@ from analysis.findings.sweeps import CROSSOVERS, CrossoverLine
 from analysis.format import count, device, percent
 from analysis.report.figures.comparing.sweeps import sweep_ratios
 from analysis.report.layout import Blocks, Chapter, Section
-from analysis.report.prose import contender, elsewhere, pair, size, two
+from analysis.report.prose import condition, contender, pair, size, two
 from analysis.report.tables import Table
 
 
 def sides(row: CrossoverLine) -> str:
     """`JAX, 2 threads to 1`, `TensorFlow to PyTorch, 2 threads`"""
     own, named = row.id, contender(row.id)
-    where = ", ".join([*elsewhere(own), count(own.threads, "thread")])
     if row.axis == "threads":
-        return f"{named}, {where} to {row.base.threads}"
+        return f"{named}, {condition(own)} to {row.base.threads}"
     if row.axis == "device":
-        return f"{named}, {device(own.device)} to {device(row.base.device)}, {where}"
-    return f"{pair(own, row.base)}, {where}"
+        return f"{named}, {device(own.device)} to {device(row.base.device)}, {condition(own)}"
+    return f"{pair(own, row.base)}, {condition(own)}"
 
 
 def says(row: CrossoverLine) -> str:
