@@ -95,7 +95,8 @@ What goes wrong most often:
   `(in, out)` and convolution kernels `(height, width, in, out)`. If the network is channels
   first, permute also the kernel of the dense layer after `flatten`.
 - **State.** `weights` and `restart` include the running mean and variance of batch normalisation,
-  which no optimiser may have among its parameters. Training uses the mini-batch's own values.
+  which no optimiser may have among its parameters. Training uses the mini-batch's own values. It
+  uses the stored ones, and leaves them, if a layer is without `batch_statistics`.
 - **Sequences.** Arrays are exchanged as `(batch, time, features)`; PyTorch's LSTM has the time
   first unless it is told otherwise. Only one bias of an LSTM is trained: two of them move twice
   as fast.

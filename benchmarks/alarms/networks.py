@@ -45,7 +45,12 @@ VECTORS = st.tuples(up_to(PIXELS))
 IMAGES = st.tuples(up_to(PIXELS), up_to(PIXELS), up_to(CHANNELS))
 SEQUENCES = st.tuples(up_to(STEPS), up_to(CHANNELS) | st.none())  # None: of words
 
-BATCH_NORM = st.builds(BatchNorm, st.sampled_from([1e-5, 1e-3]), st.sampled_from([0.1, 0.3]))
+BATCH_NORM = st.builds(
+    BatchNorm,
+    st.sampled_from([1e-5, 1e-3]),
+    st.sampled_from([0.1, 0.3]),
+    st.sampled_from([True, False]),
+)
 TRAINED = (Dense, Conv2D, BatchNorm, Residual, LSTM, Embedding)
 SHIFTING = (BatchNorm, Residual)
 

@@ -149,6 +149,9 @@ def batch_norm(
     layer: BatchNorm, x: Any, gamma: Any, beta: Any, mean: Any, variance: Any
 ) -> tuple[Any, list[Any]]:
     """The normalised `x`; the running mean and variance after it."""
+    if not layer.batch_statistics:
+        mu, spread = mean.astype(x.dtype), variance.astype(x.dtype)
+        return gamma * ((x - mu) / jnp.sqrt(spread + layer.epsilon)) + beta, [mean, variance]
     axes = tuple(range(x.ndim - 1))
     mu = x.mean(axes)
     centred = x - mu

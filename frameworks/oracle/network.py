@@ -1,7 +1,7 @@
 """The layers: forward pass and gradients; and what batch normalisation keeps from step to step.
 
-An operation takes `(layer, x, *parameters)`. It returns its output, and a function that turns the
-gradient of the loss along that output into the gradients along `x` and each parameter.
+An operation takes `(layer, x, *parameters, *state)`. It returns its output, and a function that
+turns the gradient of the loss along that output into the gradients along `x` and each parameter.
 """
 
 from collections.abc import Callable, Sequence
@@ -102,41 +102,54 @@ def axes(x: Array) -> tuple[int, ...]:
     return tuple(range(x.ndim - 1))
 
 
-def batch_norm(layer: BatchNorm, x: Array, gamma: Array, beta: Array) -> tuple[Array, Back]:
+def batch_norm(
+    layer: BatchNorm, x: Array, gamma: Array, beta: Array, mean: Array, variance: Array
+) -> tuple[Array, Back]:
     over = axes(x)
-    scale = 1 / np.sqrt(x.var(over) + layer.epsilon)
-    normal = (x - x.mean(over)) * scale
+    if layer.batch_statistics:
+        mean, variance = x.mean(over), x.var(over)
+    scale = 1 / np.sqrt(variance + layer.epsilon)
+    normal = (x - mean) * scale
 
     def back(s: Array) -> tuple[Array, ...]:
-        along = s - s.mean(over) - normal * (s * normal).mean(over)
+        along = s
+        if layer.batch_statistics:
+            along = s - s.mean(over) - normal * (s * normal).mean(over)
         return gamma * scale * along, (s * normal).sum(over), s.sum(over)
 
     return gamma * normal + beta, back
 
 
-def multiplied_out(layer: BatchNorm, x: Array, gamma: Array, beta: Array) -> tuple[Array, Back]:
+def multiplied_out(
+    layer: BatchNorm, x: Array, gamma: Array, beta: Array, mean: Array, variance: Array
+) -> tuple[Array, Back]:
     """The same, as frameworks compute it: x is not centred before it is scaled, so where the values
     of a channel hardly differ, more rounding is left of what cancels."""
     over = axes(x)
-    mean, root = x.mean(over), np.sqrt(x.var(over) + layer.epsilon)
+    if layer.batch_statistics:
+        mean, variance = x.mean(over), x.var(over)
+    root = np.sqrt(variance + layer.epsilon)
     scale = gamma / root
 
     def back(s: Array) -> tuple[Array, ...]:
         total = s.sum(over)
         along = ((s * x).sum(over) - mean * total) / root
+        if not layer.batch_statistics:
+            return scale * s, along, total
         middle = total + (x - mean) / root * along
         return scale * (s - middle / (x.size // x.shape[-1])), along, total
 
     return x * scale + (beta - mean * scale), back
 
 
-def running(layer: BatchNorm, x: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
-    return moved(layer, mean, x.mean(axes(x))), moved(layer, variance, x.var(axes(x), ddof=1))
-
-
-def moved(layer: BatchNorm, before: Array, now: Array) -> Array:
-    result: Array = (1 - layer.momentum) * before + layer.momentum * now
-    return result
+def running(
+    layer: BatchNorm, x: Array, mean: Array, variance: Array, spared: int = 1
+) -> tuple[Array, Array]:
+    """The running averages after a step. Squares are divided by `n - spared`."""
+    if not layer.batch_statistics:
+        return mean, variance
+    kept, new = 1 - layer.momentum, layer.momentum
+    return kept * mean + new * x.mean(axes(x)), kept * variance + new * x.var(axes(x), ddof=spared)
 
 
 def subsample(layer: Subsample, x: Array) -> tuple[Array, Back]:

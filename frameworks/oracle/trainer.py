@@ -6,10 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from frameworks.contract import SETTINGS, Setting, Trainer
-from frameworks.oracle.network import OPERATIONS, RUNNING, Back, Operation, Running, multiplied_out
+from frameworks.oracle.network import OPERATIONS, RUNNING, Operation, Running, multiplied_out
 from frameworks.oracle.optimisers import UPDATES, State, Update
 from frameworks.workloads import Stage, Weights, Workload
-from frameworks.workloads.layers import Layer
 
 Array = np.ndarray
 Batch = tuple[Array, Array]
@@ -129,23 +128,18 @@ class OracleTrainer(Trainer):
             [name + short for short in shapes(stage.input_shape)]
             for shapes in (stage.layer.parameter_shapes, stage.layer.state_shapes)
         )
+        kind, state = stage.layer.kind, [self.statistics[n] for n in kept]
         if kept:
-            own = [self.statistics[n] for n in kept]
-            after = self.running[stage.layer.kind](stage.layer, x, *own)
+            after = self.running[kind](stage.layer, x, *state)
             self.moved |= dict(zip(kept, after, strict=True))
-        y, back = self.operate(stage.layer, x, [self.parameters[n] for n in names], kept)
+        own = [self.parameters[n] for n in names]
+        y, back = self.operations[kind](stage.layer, x, *own, *state)
 
         def named(s: Array) -> tuple[Array, Weights]:
             slope, *parts = back(s)
             return slope, dict(zip(names, parts, strict=True))
 
         return y, named
-
-    def operate(
-        self, layer: Layer, x: Array, own: list[Array], kept: list[str]
-    ) -> tuple[Array, Back]:
-        """The operation of a layer on its parameters; `kept` names its state."""
-        return self.operations[layer.kind](layer, x, *own)
 
     def apply(self, gradients: Weights) -> None:
         for name, gradient in gradients.items():

@@ -62,6 +62,16 @@ class Subsampled(nn.Module):
         return nn.functional.pad(kept, (0, 0, 0, 0, 0, self.zeros))
 
 
+class ByStored(nn.BatchNorm2d):
+    """Batch normalisation of vectors or images by its buffers, which stay. In PyTorch only `eval`
+    does this, which the next `train` of the network would undo."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return nn.functional.batch_norm(
+            input, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps
+        )
+
+
 class Network(nn.Sequential):
     """A workload's layers in order, on the meta device until `to_empty` and `load`.
 
@@ -127,6 +137,7 @@ class Network(nn.Sequential):
 
 def batch_norm(layer: BatchNorm, shape: layers.Shape) -> nn.Module:
     kind = nn.BatchNorm2d if len(shape) == 3 else nn.BatchNorm1d
+    kind = kind if layer.batch_statistics else ByStored
     return kind(shape[-1], eps=layer.epsilon, momentum=layer.momentum)
 
 

@@ -126,14 +126,22 @@ def keras_layer(layer: layers.Layer, shape: layers.Shape, dtype: str) -> Any:
             return keras.layers.Flatten(dtype=dtype)
         case layers.Sigmoid():
             return keras.layers.Activation(sigmoid(), dtype=dtype)
-        case BatchNorm(epsilon, momentum):
-            build = keras.layers.BatchNormalization
+        case BatchNorm(epsilon, momentum, by_batch):
+            build = keras.layers.BatchNormalization if by_batch else ByStored
             return build(momentum=1 - momentum, epsilon=epsilon, dtype=dtype)
         case Subsample():
             return keras.layers.Lambda(partial(subsample, layer, shape[2]), dtype=dtype)
         case layers.ReLU() | layers.Tanh():
             return keras.layers.Activation(layer.kind, dtype=dtype)
     raise NotImplementedError(f"TensorFlow adapter: no layer of kind {layer.kind!r}")
+
+
+class ByStored(keras.layers.BatchNormalization):  # type: ignore[misc]
+    """Batch normalisation by its stored statistics, which stay. `trainable=False` would do the same
+    and not train its scale and shift."""
+
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        return super().call(inputs, training=False, mask=mask)
 
 
 def subsample(layer: Subsample, channels: int, images: Any) -> Any:

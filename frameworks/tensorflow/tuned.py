@@ -71,6 +71,8 @@ def added(body: list[Function], shortcut: list[Function]) -> Function:
 
 def batch_norm(layer: BatchNorm, gamma: Any, beta: Any, mean: Any, variance: Any, x: Any) -> Any:
     """Not FusedBatchNormV3, which does not support float64: no certificate could prove it."""
+    if not layer.batch_statistics:
+        return tf.nn.batch_normalization(x, mean, variance, beta, gamma, layer.epsilon)
     mu, biased = tf.nn.moments(x, tuple(range(len(x.shape) - 1)))
     count = x.shape.num_elements() // x.shape[-1]
     kept, new = 1 - layer.momentum, layer.momentum

@@ -39,7 +39,7 @@ class Layer:
         return {}
 
     def state_shapes(self, shape: Shape) -> dict[str, Shape]:
-        """The same of its state: tensors that every step updates, but no gradient."""
+        """The same of its state: tensors without a gradient, which steps may move."""
         return {}
 
     def multiply_adds(self, shape: Shape) -> int:

@@ -10,6 +10,7 @@ from frameworks.workloads.optimisers import OPTIMISERS, Optimiser
 from frameworks.workloads.workload import DATASETS, LOOSEST, Dataset, Limits, Workload
 
 CHAINS = ("body", "shortcut")  # keys of layers that hold layers
+FLAGS = ("bias", "batch_statistics")  # keys of layers that are true or false
 SHARES = ("epsilon", "momentum")  # keys of layers with a number between 0 and 1
 FADING = ("momentum", "decay", "beta1", "beta2")  # of optimisers: what is left after a step
 
@@ -114,11 +115,11 @@ def parse_layer(where: str, item: Any) -> Layer:
     layer: Layer = build(VOCABULARY[kind], values, where)
     for name, value in values.items():
         own = f"{where} {name}"
-        if name == "bias" and not isinstance(value, bool):
+        if name in FLAGS and not isinstance(value, bool):
             raise WorkloadError(f"{own}: true or false is wanted, got {value!r}")
         if name in SHARES and not (isinstance(value, float) and 0 < value < 1):
             raise WorkloadError(f"{own}: a number between 0 and 1 is wanted, got {value!r}")
-        if name not in ("padding", "bias", *CHAINS, *SHARES) and not (
+        if name not in ("padding", *FLAGS, *CHAINS, *SHARES) and not (
             name == "stride" and value is None
         ):
             whole(own, value)

@@ -16,11 +16,13 @@ class BatchNorm(Layer):
 
     `mu` and the biased `var` are those of the mini-batch. Every step also moves the running `mean`
     and `variance` by `momentum` towards `mu` and the unbiased variance, `var n / (n - 1)` for `n`
-    values a channel. Training does not use them.
+    values a channel. Training does not use them. Without `batch_statistics`, `mean` and `variance`
+    are `mu` and `var`, and stay as they are given; `gamma` and `beta` are trained all the same.
     """
 
     epsilon: float = 1e-5
     momentum: float = 0.1
+    batch_statistics: bool = True
     kind: ClassVar[str] = "batch_norm"
 
     def output_shape(self, shape: Shape) -> Shape:
@@ -32,6 +34,11 @@ class BatchNorm(Layer):
 
     def state_shapes(self, shape: Shape) -> dict[str, Shape]:
         return {"mean": shape[-1:], "variance": shape[-1:]}
+
+
+def by_mini_batch(layer: Layer) -> bool:
+    """Whether it normalises by the mini-batch, and moves its running averages."""
+    return isinstance(layer, BatchNorm) and layer.batch_statistics
 
 
 @dataclass(frozen=True)

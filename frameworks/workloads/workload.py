@@ -25,7 +25,7 @@ from frameworks.workloads.layers import (
     walk,
 )
 from frameworks.workloads.optimisers import Optimiser
-from frameworks.workloads.residual import BatchNorm, Subsample
+from frameworks.workloads.residual import BatchNorm, Subsample, by_mini_batch
 from frameworks.workloads.sequences import require_words
 
 DATASETS = ("normal", "mnist", "tokens", "pixels")
@@ -131,7 +131,7 @@ class Workload:
             )
         for stage in leaves(self.stages):
             values = self.batch * prod(stage.input_shape[:-1])
-            if isinstance(stage.layer, BatchNorm) and values < 2:
+            if by_mini_batch(stage.layer) and values < 2:
                 raise WorkloadError(f"layer {stage.name}: the variance of one value is 0")
 
     def require_alone(self) -> None:
@@ -184,7 +184,7 @@ class Workload:
 
     @cached_property
     def state_shapes(self) -> dict[str, Shape]:
-        """The same of every tensor that steps update, but no gradient (`batch_norm1.mean`)."""
+        """The same of every tensor without a gradient (`batch_norm1.mean`)."""
         return {name: shape for one in self.stages for name, shape in one.state_shapes.items()}
 
     @cached_property
@@ -238,17 +238,22 @@ class Workload:
         """The least traffic of the weights in one step, in float32, if nothing stays in cache.
 
         Weights are read forward, and backward except in the first layer. The gradient is written.
-        The optimiser reads it, and reads and writes the weight and its own state. A step reads and
-        writes the state of layers, which has no gradient. Activations are left out. An embedding
-        counts as if every row were looked up, and its gradient as dense; with plain SGD a framework
-        may do with the rows of the mini-batch. A single operation reads and writes its vectors.
+        The optimiser reads it, and reads and writes the weight and its own state. A step reads the
+        state of layers, which has no gradient, and writes it unless it stays. Activations are left
+        out. An embedding counts as if every row were looked up, and its gradient as dense; with
+        plain SGD a framework may do with the rows of the mini-batch. A single operation reads and
+        writes its vectors.
         """
         if self.elementwise:
             return FLOAT32 * self.elementwise.arrays * self.flops_per_step
         passes = 2 + 1 + 1 + 2 + 2 * self.optimiser.slots
         first = prod(next(iter(self.parameter_shapes.values())))
-        state = sum(prod(shape) for shape in self.state_shapes.values())
-        return FLOAT32 * (passes * self.parameters - first + 2 * state)
+        state = sum(
+            (1 + by_mini_batch(stage.layer)) * prod(shape)
+            for stage in leaves(self.stages)
+            for shape in stage.state_shapes.values()
+        )
+        return FLOAT32 * (passes * self.parameters - first + state)
 
 
 def idle_biases(
@@ -269,7 +274,7 @@ def idle_biases(
             found += [shift for own, _ in paths for shift in own]
             taken_out = all(before for _, before in paths)
         else:
-            taken_out = isinstance(stage.layer, BatchNorm) or (taken_out and constant(stage))
+            taken_out = by_mini_batch(stage.layer) or (taken_out and constant(stage))
     return found, taken_out
 
 
@@ -281,7 +286,7 @@ def constant(stage: Stage) -> bool:
         return not any(n for pair in layer.pads(stage.input_shape) for n in pair)
     if isinstance(layer, AveragePool):
         return not layer.padding
-    return isinstance(layer, (Dense, MaxPool, GlobalAveragePool, Flatten, Subsample))
+    return isinstance(layer, (Dense, MaxPool, GlobalAveragePool, Flatten, Subsample, BatchNorm))
 
 
 def pooled_first(workload: Workload) -> Workload:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from frameworks.contract import Trainer
 from frameworks.oracle import MultipliedOut, OracleTrainer
 from frameworks.workloads import CATALOGUE, SMALL, Workload, initial_weights, load
 from frameworks.workloads.layers import Dense
@@ -85,6 +86,15 @@ def test_networks_of_the_literature(contender: Contender, name: str) -> None:
     compare(contender, miniature(load(name, entry)), steps=3)
 
 
+def test_stored_statistics_stay(contender: Contender) -> None:
+    """Others beside them move, and what is trained agrees."""
+    workload = NETWORKS["stored-statistics"]
+    trainer = compare(contender, workload, steps=5)
+    before, after = initial_weights(workload, 1), trainer.weights()
+    moved = {n for n in workload.state_shapes if not np.array_equal(after[n], before[n])}
+    assert moved == {"batch_norm3.mean", "batch_norm3.variance"}
+
+
 @pytest.mark.parametrize("optimiser", OPTIMISERS, ids=lambda o: o.kind)
 def test_optimiser(contender: Contender, optimiser: Optimiser) -> None:
     workload = small(Dense(2), shape=(5,), classes=None, optimiser=optimiser)
@@ -104,7 +114,7 @@ def test_rows_of_words_that_do_not_occur(contender: Contender, optimiser: Optimi
     compare(contender, workload, steps=5)
 
 
-def compare(contender: Contender, workload: Workload, steps: int) -> None:
+def compare(contender: Contender, workload: Workload, steps: int) -> Trainer:
     trainer, truth = (
         contender.trainer(workload),
         OracleTrainer(workload, initial_weights(workload, 1)),
@@ -112,3 +122,4 @@ def compare(contender: Contender, workload: Workload, steps: int) -> None:
     losses, right = (train(t, workload, steps) for t in (trainer, truth))
     np.testing.assert_allclose(losses, right, rtol=AGREE)
     assert apart(trainer.weights(), truth.weights(), contender.aside(workload)) < AGREE
+    return trainer

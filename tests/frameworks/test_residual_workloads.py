@@ -30,6 +30,7 @@ BLOCK = {
         "shortcut": [{"subsample": {"stride": 2, "channels": 6}}],
     }
 }
+STORED = {"batch_norm": {"batch_statistics": False}}
 TINY = {
     "name": "tiny",
     "dataset": {"kind": "normal", "samples": 64, "shape": [8, 6, 2], "classes": 3},
@@ -74,6 +75,10 @@ def test_parameters_count_and_state_does_not():
     assert workload.flops_per_step == 2 * 8 * (3 * forward - 4 * 3 * first)
     # State is read and written once, and has neither a gradient nor an optimiser.
     assert workload.bytes_per_step() == 4 * (6 * workload.parameters - first + 2 * 12)
+    body = [BLOCK["residual"]["body"][0], {"batch_norm": {"batch_statistics": False}}]
+    block = {"residual": {**BLOCK["residual"], "body": body}}
+    stored = from_dict({**TINY, "layers": [block, *TINY["layers"][1:]]})
+    assert stored.bytes_per_step() == 4 * (6 * workload.parameters - first + 12)
 
 
 @pytest.mark.parametrize(
@@ -110,6 +115,7 @@ def test_descriptions_survive_the_way_to_json_and_back():
         ([{"subsample": {"stride": 2, "channels": 1}}], "has 2 channels, more than 1"),
         ([{"batch_norm": {"epsilon": 0}}], "epsilon: a number between 0 and 1 is wanted, got 0"),
         ([{"batch_norm": {"momentum": 1.5}}], "momentum: a number between 0 and 1 is wanted"),
+        ([{"batch_norm": {"batch_statistics": 0}}], "batch_statistics: true or false is wanted"),
     ],
 )  # fmt: skip
 def test_bad_descriptions_are_refused_where_they_are_wrong(layers, message):
@@ -120,6 +126,7 @@ def test_bad_descriptions_are_refused_where_they_are_wrong(layers, message):
 def test_one_value_has_no_variance():
     with pytest.raises(WorkloadError, match="layer batch_norm1: the variance of one value is 0"):
         from_dict({**TINY, "batch": 1, "layers": ["flatten", "batch_norm", {"dense": 3}]})
+    assert from_dict({**TINY, "batch": 1, "layers": ["flatten", STORED, {"dense": 3}]})
 
 
 def test_scales_and_shifts_are_neither_one_nor_zero():
@@ -149,6 +156,8 @@ def test_biases_before_a_batch_normalisation_have_no_effect():
         ([{"conv2d": 2}, {"average_pool": {"padding": 1}}, "batch_norm"], set()),
         ([{"conv2d": 2}, {"max_pool": {"padding": 1}}, "batch_norm"], {"conv2d1.bias"}),
         ([{"conv2d": 2}, "relu", "batch_norm"], set()),
+        ([{"conv2d": 2}, STORED], set()),
+        ([{"conv2d": 2}, STORED, "batch_norm"], {"conv2d1.bias", "batch_norm1.beta"}),
         ([{"conv2d": 2}, {"residual": {"body": [{"conv2d": {"filters": 2, "kernel": 1}}]}},
           "batch_norm"], {"conv2d1.bias", "residual1.conv2d1.bias"}),
         ([{"conv2d": 2}, {"residual": {"body": ["relu", {"conv2d": {"filters": 2, "kernel": 1}}]}},

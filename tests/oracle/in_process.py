@@ -89,6 +89,11 @@ STAGE = {
         ),
         ReLU(), GlobalAveragePool(), Dense(4), shape=(12, 10, 3), optimiser=Momentum(0.01),
     ),
+    "stored": small(
+        Conv2D(4, 3, 1, 1), BatchNorm(1e-2, batch_statistics=False), ReLU(),
+        Residual((Conv2D(4, 3, 1, 1, bias=False), BatchNorm(batch_statistics=False))), Tanh(),
+        GlobalAveragePool(), Dense(4), shape=(8, 10, 3), optimiser=Momentum(0.01),
+    ),
     "mnist-cnn": load("mnist-cnn", {}),
     "words": small(
         Embedding(7, 5), LSTM(6), LSTM(6), Dense(7), shape=(9,), classes=7, kind="tokens",

@@ -117,6 +117,11 @@ PLANTED = {
         layers(BatchNorm, momentum=0.01), "residual",
         "first at step 1, where of the change batch_norm1.mean is 0.05 times the right one",
     ),
+    "stored averages that move": (
+        oracle(running={"batch_norm": lambda layer, x, *kept: tuple(0.9 * one for one in kept)}),
+        "stored",
+        "first at step 1, where of the change batch_norm1.mean",
+    ),
     "gamma frozen": (
         gradients(lambda n, g, w: 0 * g if n.endswith("gamma") else g), "residual",
         "of the first gradient, batch_norm1.gamma is zero, residual1.batch_norm1.gamma is zero",

@@ -174,6 +174,24 @@ def test_batch_normalisation(framework: str, variant: str) -> None:
     )
 
 
+BY_STORED = {
+    "batch_norm_statistics": "running",
+    "batch_norm_epsilon": "n/a",
+    "batch_norm_momentum": 0.0,
+    "batch_norm_variance": "not kept",
+}
+
+
+@pytest.mark.parametrize(("framework", "variant"), [*VARIANTS, ("jax", "default")])
+def test_stored_statistics(framework: str, variant: str) -> None:
+    adapter = started(framework, "cpu", "float32")
+    stored = small(Conv2D(3), BatchNorm(batch_statistics=False), GlobalAveragePool(), Dense(4))
+    same(answers(adapter, stored, *normalisation.QUESTIONS, variant=variant), BY_STORED)
+    mistaken = Made(lambda *given: CATALOGUE["batch-norm-of-the-mini-batch"].trainer(*given))
+    found = answers(mistaken, stored, "batch_norm_statistics", "batch_norm_momentum")
+    same(found, {"batch_norm_statistics": "of the mini-batch", "batch_norm_momentum": 0.1})
+
+
 @pytest.mark.parametrize(
     ("mistake", "wanted"),
     [

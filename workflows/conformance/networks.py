@@ -51,6 +51,10 @@ LAYERS: dict[str, tuple[Shape, tuple[Layer, ...]]] = {
     "global_average_pool": (IMAGE, (GlobalAveragePool(), Dense(CLASSES))),
     "flatten": (IMAGE, (Flatten(), Dense(CLASSES))),
     "batch_norm": (IMAGE, (Conv2D(3, bias=False), BatchNorm(), Flatten(), Dense(CLASSES))),
+    "batch_norm, stored statistics": (
+        IMAGE,
+        (Conv2D(3, bias=False), BatchNorm(batch_statistics=False), Flatten(), Dense(CLASSES)),
+    ),
     "batch_norm of vectors": (VECTOR, (Dense(5), BatchNorm(), Dense(CLASSES))),
     "residual": (IMAGE, (Residual((Conv2D(2, 3, 1, 1),)), Flatten(), Dense(CLASSES))),
     "residual, shortcut": (IMAGE, (Residual(*PATHS), Flatten(), Dense(CLASSES))),

@@ -1,6 +1,7 @@
 """Residual blocks and batch normalisation that compute something else."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -11,9 +12,7 @@ from frameworks.oracle.network import (
     RUNNING,
     Array,
     Back,
-    axes,
     batch_norm,
-    moved,
     running,
     subsample,
 )
@@ -23,6 +22,7 @@ from frameworks.workloads.layers import Chain, Layer, ReLU
 from frameworks.workloads.residual import BatchNorm, Residual, Subsample
 
 NORMALISING = "Normalise by the mini-batch's mean and biased variance, of all axes but the last."
+STORED = "Without batch_statistics, normalise by mean and variance as given; train gamma and beta."
 ADDITION = "Add body and shortcut first, and then apply the ReLU to their sum."
 SHORTCUT = "Begin with the first pixel, and put all channels of zeros behind the input's."
 
@@ -89,8 +89,8 @@ def halved(x: Array) -> tuple[Array, Array]:
     return x[:middle], x[middle:]
 
 
-def by_half(layer: BatchNorm, x: Array, gamma: Array, beta: Array) -> tuple[Array, Back]:
-    outputs, backs = zip(*(batch_norm(layer, half, gamma, beta) for half in halved(x)), strict=True)
+def by_half(layer: BatchNorm, x: Array, *own: Array) -> tuple[Array, Back]:
+    outputs, backs = zip(*(batch_norm(layer, half, *own) for half in halved(x)), strict=True)
 
     def back(s: Array) -> tuple[Array, ...]:
         pairs = zip(backs, halved(s), strict=True)
@@ -135,27 +135,45 @@ relayered(
 )
 
 
-@mistake("batch-norm-inference", "normalises by its running averages", NORMALISING)
-class Inference(OracleTrainer):
-    def operate(
-        self, layer: Layer, x: Array, own: list[Array], kept: list[str]
-    ) -> tuple[Array, Back]:
-        if not isinstance(layer, BatchNorm):
-            return super().operate(layer, x, own, kept)
-        (gamma, beta), (mean, variance) = own, (self.statistics[name] for name in kept)
-        scale = 1 / np.sqrt(variance + layer.epsilon)
-        normal, over = (x - mean) * scale, axes(x)
-        return gamma * normal + beta, lambda s: (
-            gamma * scale * s, (s * normal).sum(over), s.sum(over)
-        )  # fmt: skip
+def frozen(layer: BatchNorm, x: Array, *own: Array) -> tuple[Array, Back]:
+    y, back = batch_norm(layer, x, *own)
+    if layer.batch_statistics:
+        return y, back
+
+    def still(s: Array) -> tuple[Array, ...]:
+        slope, *others = back(s)
+        return slope, *map(np.zeros_like, others)
+
+    return y, still
 
 
-def biased(layer: BatchNorm, x: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
-    return moved(layer, mean, x.mean(axes(x))), moved(layer, variance, x.var(axes(x)))
-
-
+operations(
+    "batch-norm-inference",
+    "normalises by its running averages",
+    NORMALISING,
+    {"batch_norm": lambda layer, *own: batch_norm(replace(layer, batch_statistics=False), *own)},
+)
+relayered(
+    "batch-norm-of-the-mini-batch",
+    "normalises by the mini-batch, and moves running averages, where stored ones are asked for",
+    STORED,
+    lambda layer: replace(layer, batch_statistics=True) if isinstance(layer, BatchNorm) else layer,
+)
+operations(
+    "batch-norm-frozen",
+    "trains neither scale nor shift where it normalises by stored statistics, like a Keras layer "
+    "that is not trainable",
+    STORED,
+    {"batch_norm": frozen},
+)
 mistake(
     "batch-norm-running-variance-biased",
     "keeps a running average of the biased variance, as Keras does",
     "Look at the running averages: mean, then unbiased variance, in every training step.",
-)(type("Averaging", (OracleTrainer,), {"running": {**RUNNING, "batch_norm": biased}}))
+)(
+    type(
+        "Averaging",
+        (OracleTrainer,),
+        {"running": {**RUNNING, "batch_norm": partial(running, spared=0)}},
+    )
+)
