@@ -3,9 +3,11 @@
 Batch normalisation stands behind every convolution and a ReLU behind every addition. Convolutions
 are without bias. Strides are in the 3x3 convolutions. Torch and CNTK put them there, too. In 2016
 some tools trained different networks under these names. The last parameters select these networks.
+`batch_statistics`: batch normalisation by the mini-batch, not by what is stored (`BatchNorm`).
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from frameworks.workloads.layers import (
@@ -44,12 +46,14 @@ def resnet_56(
     optimiser: Any = MOMENTUM,
     relu_after_addition: bool = True,
     shortcut_convolutions: bool = False,
+    batch_statistics: bool = True,
 ) -> Workload:
     """ResNet-56: shortcuts without parameters, random images in the shape of CIFAR-10. `blocks` has
     each stage's number of blocks, and each stage is twice as wide as the stage before.
 
     `shortcut_convolutions`: a 1x1 convolution where the shape changes, as in ResNet-50.
     """
+    normalised = partial(convolution, BatchNorm(batch_statistics=batch_statistics))
     after = [ReLU()] if relu_after_addition else []
     layers: list[Layer] = [*normalised(width, 3, 1, 1), ReLU()]
     for first, stride, filters in places(blocks, width):
@@ -73,13 +77,18 @@ def resnet_50(
     batch: int = 16,
     optimiser: Any = MOMENTUM,
     strides_first: bool = False,
+    padded_start: bool = True,
+    batch_statistics: bool = True,
 ) -> Workload:
     """ResNet-50: bottlenecks, a convolution as the first shortcut of each stage, synthetic images
     in ImageNet's size. `blocks` and `width` as in ResNet-56.
 
     `strides_first`: strides are in the first 1x1 convolutions, as in the publication.
+    `padded_start`: the first convolution and the pooling after it are padded.
     """
-    layers: list[Layer] = [*normalised(width, 7, 2, 3), ReLU(), MaxPool(3, 2, 1)]
+    normalised = partial(convolution, BatchNorm(batch_statistics=batch_statistics))
+    around, beside = (3, 1) if padded_start else (0, 0)
+    layers: list[Layer] = [*normalised(width, 7, 2, around), ReLU(), MaxPool(3, 2, beside)]
     for first, stride, filters in places(blocks, width):
         wide = 4 * filters
         one, three = (stride, 1) if strides_first else (1, stride)
@@ -94,8 +103,8 @@ def resnet_50(
     return replace(built, certificate=DEEPER)
 
 
-def normalised(filters: int, kernel: int, stride: int, padding: int) -> Chain:
-    return Conv2D(filters, kernel, stride, padding, bias=False), BatchNorm()
+def convolution(norm: BatchNorm, filters: int, kernel: int, stride: int, padding: int) -> Chain:
+    return Conv2D(filters, kernel, stride, padding, bias=False), norm
 
 
 def places(blocks: tuple[int, ...], width: int) -> list[tuple[bool, int, int]]:

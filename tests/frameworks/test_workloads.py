@@ -93,6 +93,9 @@ def test_the_networks_of_shi_et_al(name, parameters, tensors, multiply_adds, gfl
     ("name", "entry", "parameters", "gflop"),
     [  # as the specification has them, which counts what was trained under these names
         ("resnet-50", {"strides_first": True}, 25_557_032, 366.6),
+        ("resnet-50", {"batch_statistics": False}, 25_557_032, 388.8),
+        ("resnet-50", {"padded_start": False, "strides_first": True}, 25_557_032, 355.3),
+        ("resnet-56", {"batch_statistics": False}, 853_018, 96.3),
         ("resnet-56", {"relu_after_addition": False}, 853_018, 96.3),
         ("resnet-56", {"shortcut_convolutions": True, "blocks": [18, 18, 18]}, 1_730_714, 194.3),
     ],
