@@ -96,6 +96,9 @@ class Variant:
     not agree with the reference. It is compared only with `compared_with`, a variant of the same
     framework that avoids the pitfall.
 
+    `unread`, of a pitfall: the harness reads its loss only after the last mini-batch of a turn,
+    so that nothing waits for the steps before.
+
     `part`: which part of the step of `compared_with` this variant is. `forward` computes the loss,
     as training does; `gradient` computes the loss and all gradients. Neither changes a weight. The
     variant's name begins with `part-`, and it runs only if a study lists it. It is compared only
@@ -124,6 +127,7 @@ class Variant:
     rebuilds: bool = True
     deviations: tuple[Deviation, ...] = ()
     pitfall: str = ""
+    unread: bool = False
     part: Part | Literal[""] = ""
     reduced: str = ""
     change: str = ""
@@ -134,6 +138,8 @@ class Variant:
 
     def __post_init__(self) -> None:
         require("deviations", self.deviations, Deviation)
+        if self.unread and not self.pitfall:
+            raise ValueError("a variant whose losses are not read, and that is no pitfall")
 
     @property
     def ranked(self) -> bool:

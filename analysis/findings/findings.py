@@ -42,6 +42,7 @@ from analysis.findings.steady_state import SteadyLine, steady_lines
 from analysis.findings.variants.loading import LoadingLine, loading_lines
 from analysis.findings.variants.parts import PartLine, part_lines
 from analysis.findings.variants.pitfalls import PitfallLine, pitfall_lines
+from analysis.findings.variants.queue import QueueLine, queue_lines
 from analysis.findings.variants.reduced import ReducedLine, reduced_lines
 from analysis.findings.variants.steps import StepLine, step_lines
 
@@ -167,6 +168,7 @@ class Findings:
     pitfalls = Table(
         PitfallLine, lambda f: pitfall_lines(f.measurements, f.batches), file="traps", optional=True
     )
+    queue = Table(QueueLine, lambda f: queue_lines(f.machine, f.batches, f.pitfalls), optional=True)
     steps = Table(StepLine, lambda f: step_lines(f.measurements, f.loss_check), optional=True)
     parts = Table(PartLine, lambda f: part_lines(f.measurements, f.loss_check), optional=True)
     reduced = Table(

@@ -37,11 +37,13 @@ from analysis.report.sections.sameness import (
     differences,
     equal,
     pitfalls,
+    queue,
 )
 
 SECTIONS: tuple[Section | StudySection, ...] = (
     machines.SECTION,
     pitfalls.SECTION,
+    queue.SECTION,
     steps.SECTION,
     parts.SECTION,
     loading.SECTION,

@@ -53,6 +53,11 @@ FRAMEWORK = Framework(
             "default, products in jax_default_matmul_precision=tensorfloat32", reduced="tf32"
         ),
         "trap-unsynchronised": compiled("default, never waited for", pitfall="no synchronise"),
+        "trap-unread": compiled(
+            "default, never waited for, no loss read before the end of a turn",
+            pitfall="no synchronise, no loss read",
+            unread=True,
+        ),
         "trap-loss-only": compiled(
             "default, waited for until the loss is there", pitfall="synchronise for the loss alone"
         ),

@@ -23,4 +23,8 @@ def only_the_loss(batch: Any, own: Any, loss: Any) -> Any:
     return loss
 
 
-PITFALLS: dict[str, Awaited] = {"trap-unsynchronised": nothing, "trap-loss-only": only_the_loss}
+PITFALLS: dict[str, Awaited] = {
+    "trap-unsynchronised": nothing,
+    "trap-unread": nothing,
+    "trap-loss-only": only_the_loss,
+}

@@ -80,6 +80,11 @@ FRAMEWORK = Framework(
         "trap-tf32": Variant("default, cudnn.allow_tf32", pitfall="PyTorch's own TF32 settings"),
         "trap-autotune": Variant("default, cudnn.benchmark", pitfall="cuDNN autotune on"),
         "trap-unsynchronised": Variant("default, never waited for", pitfall="no synchronise"),
+        "trap-unread": Variant(
+            "default, never waited for, no loss read before the end of a turn",
+            pitfall="no synchronise, no loss read",
+            unread=True,
+        ),
         "trap-compiled": Variant(
             "default, torch.compile",
             rebuilds=False,

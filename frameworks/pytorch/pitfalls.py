@@ -154,6 +154,7 @@ PITFALLS: dict[str, type[PyTorchTrainer]] = {
     "trap-tf32": OwnTF32,
     "trap-autotune": Autotuned,
     "trap-unsynchronised": Unsynchronised,
+    "trap-unread": Unsynchronised,
     "trap-two-biases": TwoBiases,
     "trap-compiled": Compiled,
 }

@@ -133,6 +133,11 @@ FRAMEWORK = Framework(
                 ("unsynchronised", "default, never waited for", "no synchronise"),
             )
         },
+        "trap-unread": traced(
+            "default, never waited for, no loss read before the end of a turn",
+            pitfall="no synchronise, no loss read",
+            unread=True,
+        ),
     },
     environment={"TF_CPP_MIN_LOG_LEVEL": "2", "KERAS_BACKEND": "tensorflow"},
     optional_imports=(*OPTIONAL_IMPORTS, "jax", "scipy"),

@@ -137,4 +137,5 @@ PITFALLS: dict[str, type[TensorFlowTrainer]] = {
     "trap-xla": XLA,
     "trap-tf32": OwnTF32,
     "trap-unsynchronised": Unsynchronised,
+    "trap-unread": Unsynchronised,
 }

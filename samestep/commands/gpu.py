@@ -30,7 +30,7 @@ TASKS = (
     *map(check, ("pytorch", "tensorflow", "jax")),
     study("certificates", 6, "whether all compute the same on the GPU", until="certificates"),
     study("tf32", 4, "whether TF32 is used if it is asked for", "config/tf32.yaml"),
-    study("fence", 6, "what a clock shows without synchronisation", "config/fence.yaml", ON_GPU),
+    study("fence", 8, "what a clock shows without synchronisation", "config/fence.yaml", ON_GPU),
     study("operations", 10, "what single operations and transfers take", "config/operations.yaml"),
     study("default", 20, "who is faster in the default study"),
     study("networks", 10, "who is faster on the networks of 2016",

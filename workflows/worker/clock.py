@@ -75,11 +75,19 @@ class Turns:
         self.loaders: dict[str, Loader] = {}
 
     def turn(
-        self, trainer: Trainer, first: int, count: int, slowed_by: float = 0.0, loader: str = ""
+        self,
+        trainer: Trainer,
+        first: int,
+        count: int,
+        slowed_by: float = 0.0,
+        loader: str = "",
+        unread: bool = False,
     ) -> dict[str, list[Any]]:
         """Train on `count` mini-batches from number `first` on: the columns of their rows. The
         first one, and all of warm-up, are overwritten once they have been transferred, so that an
-        adapter that has not copied them cannot agree. A loader's are digested, and stay."""
+        adapter that has not copied them cannot agree. A loader's are digested, and stay. `unread`:
+        of the losses only the last one is read, and nothing is overwritten, because nobody waits
+        for copies either."""
         numbers = [(first + index) % len(self.inputs) for index in range(count)]
         warmup = not self.steps[slowed_by, loader]
         steps = enumerate(numbers, self.steps[slowed_by, loader])
@@ -89,9 +97,13 @@ class Turns:
         fetch = loading.fetch if loading else None
         cpu = time.process_time_ns()
         rows = [
-            self.measure(trainer, number, step, fetch, spoils=(warmup or not rank) and not fetch)
+            self.measure(
+                trainer, number, step, fetch,
+                spoils=(warmup or not rank) and not (fetch or unread),
+                reads=not unread or rank == count - 1,
+            )
             for rank, (step, number) in enumerate(steps)
-        ]
+        ]  # fmt: skip
         self.between_ns = time.process_time_ns() - cpu - sum(row["cpu_ns"] for row in rows)
         self.steps[slowed_by, loader] += count
         self.delivered = loading.end() if loading else ""
@@ -122,10 +134,12 @@ class Turns:
         step: int,
         fetch: Callable[[int], Pair] | None = None,
         spoils: bool = False,
+        reads: bool = True,
     ) -> dict[str, Any]:
         """One mini-batch: data, transfer and step, each followed by the device's fence. `spoils`:
         between transfer and step, off the clock, the host's arrays become useless. The row begins
-        later by as much, so that it ends when the step does."""
+        later by as much, so that it ends when the step does. Unless it `reads` the loss, the row
+        has none."""
         before = resource.getrusage(resource.RUSAGE_SELF)
         cpu = time.process_time_ns()
         fetch = fetch or self.fetch
@@ -155,7 +169,7 @@ class Turns:
             "switches": after.ru_nivcsw - before.ru_nivcsw,
             "minor_faults": after.ru_minflt - before.ru_minflt,
             "major_faults": after.ru_majflt - before.ru_majflt,
-            "loss": as_loss(trainer.loss()),
+            "loss": as_loss(trainer.loss()) if reads else np.nan,
         }
 
 
@@ -283,7 +297,7 @@ def kept(trainer: Trainer, batches: BatchStream, readers: Readers, longest: int)
 
 def postponed(trainer: Trainer, batches: BatchStream, readers: Readers) -> float:
     """The share of a step's work that waits until somebody reads the loss or takes the next step. A
-    contest reads every loss, off the clock."""
+    contest reads every loss, off the clock, unless a pitfall is that nobody does."""
     unread, read = [], []
     for _ in range(PAIRS):
         step_ns(trainer, batches)

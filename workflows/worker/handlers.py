@@ -128,7 +128,10 @@ class Handlers:
             if rebuild is False:
                 self.trainer.restart(self.initial)
             self.trainer.synchronise()
-            columns = self.turns.turn(self.trainer, first, count, slowed_by, loader)
+            unread = self.description.variants[self.variant].unread
+            if unread:
+                self.trainer.weights()  # waits for what building or restarting has left to do
+            columns = self.turns.turn(self.trainer, first, count, slowed_by, loader, unread)
         outside_ns += self.turns.between_ns
         return {
             **columns,

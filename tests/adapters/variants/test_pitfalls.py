@@ -31,12 +31,15 @@ SAME = [
     ("pytorch", "trap-pooled-first"),
     ("pytorch", "trap-denormals"),
     ("pytorch", "trap-unsynchronised"),
+    ("pytorch", "trap-unread"),
     ("tensorflow", "trap-pooled-first"),
     ("tensorflow", "trap-input-gradients"),
     ("tensorflow", "trap-eager"),
     ("tensorflow", "trap-xla"),
     ("tensorflow", "trap-unsynchronised"),
+    ("tensorflow", "trap-unread"),
     ("jax", "trap-unsynchronised"),
+    ("jax", "trap-unread"),
     ("jax", "trap-loss-only"),
 ]
 GPU_ONLY = [("pytorch", "trap-tf32"), ("pytorch", "trap-autotune"), ("tensorflow", "trap-tf32")]

@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from time import sleep
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -58,6 +59,15 @@ def test_without_a_word_on_rebuilding_training_goes_on(worker):
     first = worker.turn(first=0, count=4, rebuild=None)["loss"]
     again = worker.turn(first=0, count=4, rebuild=None)["loss"]
     assert first != again
+
+
+def test_of_losses_that_nobody_reads_the_last_one_of_a_turn_is_read(worker, monkeypatch):
+    whole = worker.turn(first=3, count=4, rebuild=True)["loss"]
+    variant = replace(worker.description.variants["default"], pitfall="nothing read", unread=True)
+    monkeypatch.setattr(worker, "description", SimpleNamespace(variants={"default": variant}))
+    for _ in range(2):  # the first turn, which is warm-up, and later ones
+        losses = worker.turn(first=3, count=4, rebuild=True)["loss"]
+        assert np.isnan(losses[:3]).all() and losses[3] == whole[3]
 
 
 def test_mini_batches_begin_again_after_the_last(worker):
