@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import get_args
 from urllib.parse import quote
 
-from analysis.format import count, listing, markdown_table, title, with_ends
+from analysis.format import count, listing, markdown_table, three, title, with_ends
 from analysis.literature.judging.claims import ClaimVerdict, Judgement
 from analysis.literature.judging.devices import WORDS, sides
 from analysis.literature.judging.double_ratios import ELSEWHERE, GAIN
@@ -22,9 +22,11 @@ PITFALLS = (
     "of the variant without it, and another time counts only if work was left after synchronise()."
 )
 WORKERS = (
-    "The time of two workers of one thread each over that of one worker of two threads. The "
-    "workers share each mini-batch and average their gradients. [All numbers](parallel.csv)."
+    "Milliseconds of a mini-batch of two workers of one thread each and of one worker of two "
+    "threads, and how many times as fast the two are. They share each mini-batch and average their "
+    "gradients. [All numbers](parallel.csv)."
 )
+DIVIDED_COLUMNS = ["network", "framework", "two workers", "one worker", "speed-up", "proof"]
 TIMING = (
     "What the files of the authors' repository "
     "([hclhkbu/dlbench](https://github.com/hclhkbu/dlbench) at `78d8a41`) do with the times of "
@@ -70,7 +72,7 @@ def page(
     parts += [markdown_table(columns, map(definition, rows("definitions.csv")))]
     if shared := divided(studies):
         parts += ["## Two workers instead of two threads", WORKERS]
-        parts += [markdown_table(["network", "framework", "ratio", "proof"], map(shown, shared))]
+        parts += [markdown_table(DIVIDED_COLUMNS, map(shown, shared))]
     for name in filter(own.__getitem__, verdicts):
         parts += [f"## {name[0].upper()}{name[1:]}", *remarks(name, own[name], studies)]
         columns = ["", "claim", "judged as", DECIDES.get(name, "what decides"), "published"]
@@ -91,8 +93,14 @@ def where(row: dict[str, str]) -> str:
 
 
 def shown(row: Divided) -> list[str]:
-    ratio = with_ends(row.ratio, row.low, row.high)
-    return [workload(row.network), title(row.framework), ratio, row.certificate or row.reason]
+    return [
+        workload(row.network),
+        title(row.framework),
+        three(row.median_ms),
+        three(row.one_worker_ms),
+        with_ends(row.speedup, row.low, row.high),
+        row.certificate or row.reason,
+    ]
 
 
 def drawing(figure: Figure) -> str:

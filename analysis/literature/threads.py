@@ -1,7 +1,7 @@
 """What a second thread gains on the networks of 2016, then and today, and what it gains as a second
 worker."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -16,6 +16,11 @@ from analysis.report.prose import two
 
 EACH = 0.2  # of a row, from one framework's mark to the next
 FRAMEWORKS = tuple(PALETTE)  # in the order of the marks
+WAYS = {
+    "pytorch": "DistributedDataParallel",
+    "tensorflow": "MirroredStrategy",
+    "jax": "jax.jit over a sharded batch",
+}
 
 
 @dataclass(frozen=True)
@@ -39,25 +44,41 @@ class Gain:
 
 @dataclass(frozen=True)
 class Divided:
-    """A row of parallel.csv: the time of two workers of one thread, which share each mini-batch,
-    over that of one worker of two threads, with the 95 % interval. Without `certificate`, `reason`
-    says why they are not compared."""
+    """A row of parallel.csv: workers of one thread each, which share each mini-batch in a `way` of
+    the framework's, beside one worker with all their `threads`. `median_ms` and `one_worker_ms` are
+    the times of a mini-batch. `speedup`: how many times as fast the workers are, with the 95 %
+    interval. `efficiency`: that over how many times as many threads they have, which is 1. Without
+    `certificate`, `reason` says why they are not compared."""
 
     network: str
     framework: str
-    ratio: float | None
+    way: str
+    workers: int
+    threads: int
+    median_ms: float | None
+    one_worker_ms: float | None
+    speedup: float | None
     low: float | None
     high: float | None
+    efficiency: float | None
     certificate: str
     reason: str
 
 
 def divided(studies: Sequence[StudyTables]) -> list[Divided]:
-    return [
-        Divided(row.id.workload, row.id.framework, *row.estimate.ends, row.certificate, row.reason)
-        for study in studies
-        for row in study.of(WORKERS)
-    ]  # fmt: skip
+    return [one for study in studies for one in divided_in(study)]
+
+
+def divided_in(study: StudyTables) -> Iterator[Divided]:
+    medians = {time.id: time.median for time in study.times}
+    for row in study.of(WORKERS):
+        one, base = (row.id._replace(variant=own) for own in WORKERS[1:])
+        speedup, low, high = row.estimate.inverse.ends
+        yield Divided(
+            one.workload, one.framework, WAYS.get(one.framework, ""), one.threads, one.threads,
+            medians.get(one), medians.get(base), speedup, low, high, speedup,
+            row.certificate, row.reason,
+        )  # fmt: skip
 
 
 def gains(studies: Sequence[StudyTables]) -> list[Gain]:

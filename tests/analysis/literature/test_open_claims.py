@@ -4,6 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from analysis.data.results import BenchmarkId
 from analysis.literature.judging.arithmetic import WIDTHS
 from analysis.literature.judging.claims import Judgement, judge
@@ -198,9 +200,25 @@ def test_two_workers_take_hardly_longer_than_two_threads_or_the_claim_falls() ->
 
 
 def test_two_workers_have_a_table_with_or_without_a_ratio(tmp_path: Path) -> None:
-    study = planted(shared("lstm", 1.2), shared("resnet-56", **REFUSED))
+    timed = [
+        Time(BenchmarkId(name, "pytorch", variant, "cpu", threads), ms, ms, ms)
+        for name in ("lstm", "resnet-56")
+        for variant, threads, ms in (
+            ("default", 2, 100.0), ("two-workers", 2, 125.0), ("two-workers", 4, 900.0),
+        )
+    ]  # fmt: skip
+    study = planted(shared("lstm", 1.25), shared("resnet-56", **REFUSED))
+    study = replace(study, times=tuple(timed))
     text = page(judge([study]), [study], {})
-    assert "| LSTM | PyTorch | 1.2" in text and "| ResNet-56 | PyTorch |  | pytorch/two" in text
+    assert "| LSTM | PyTorch | 125 | 100 | 0.799 (0." in text
+    assert "| ResNet-56 | PyTorch | 125 | 100 |  | pytorch/two" in text
     assert "Two workers" not in page(judge([]), [], {})
     first, second = divided([study])
-    assert first.ratio and second.ratio is None and second.reason == ALONE
+    assert first.speedup and first.low and first.high and first.low < first.speedup < first.high
+    assert first.efficiency == first.speedup == pytest.approx(1 / 1.25, rel=0.01)
+    assert (first.way, first.workers, first.threads) == ("DistributedDataParallel", 2, 2)
+    assert (first.median_ms, first.one_worker_ms) == (125, 100)
+    assert second.speedup is second.efficiency is None and second.reason == ALONE
+    assert second.median_ms == 125
+    (untimed,) = divided([planted(shared("lstm", 1.25))])
+    assert untimed.median_ms is None and untimed.speedup
