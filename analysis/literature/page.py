@@ -1,17 +1,20 @@
 """The claims as a page: verdict by verdict, with what decides each claim."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
 from urllib.parse import quote
 
+from analysis.data.results import grouped
 from analysis.format import count, listing, markdown_table, three, title, with_ends
 from analysis.literature.judging.claims import ClaimVerdict, Judgement
 from analysis.literature.judging.devices import WORDS, sides
 from analysis.literature.judging.double_ratios import ELSEWHERE, GAIN
 from analysis.literature.studies import PART, POSITION, MeasuredRatio, StudyTables
-from analysis.literature.table7 import rows
+from analysis.literature.table7 import CPUS, rows
+from analysis.literature.then import ITSELF
 from analysis.literature.threads import Divided, divided
+from analysis.literature.today import TODAY, Beside, beside, defined, effects_of
 from analysis.report.figures.style import Figure
 from analysis.report.markup import for_markdown
 from analysis.report.prose import DECLARED, workload
@@ -27,6 +30,14 @@ WORKERS = (
     "gradients. [All numbers](parallel.csv)."
 )
 DIVIDED_COLUMNS = ["network", "framework", "two workers", "one worker", "speed-up", "proof"]
+VERDICTS_BESIDE = (
+    "TensorFlow's time over Torch's in Table 7 and over PyTorch's today, with as many threads, and "
+    "whether it was or is slower. In 2016 a ratio counts only if it stays on its side of 1 when "
+    f"rounding, and {ITSELF:g} times either way, are allowed for. Today's verdicts are those of "
+    "the studies. Torch is not PyTorch, and some of today's batch sizes are smaller. "
+    "[All numbers](then-and-now.csv)."
+)
+PAIR_COLUMNS = ["network", "threads", "2016, desktop", "2016, server", "today", "today, tuned"]
 TIMING = (
     "What the files of the authors' repository "
     "([hclhkbu/dlbench](https://github.com/hclhkbu/dlbench) at `78d8a41`) do with the times of "
@@ -70,6 +81,9 @@ def page(
     parts += ["## What was trained under other names", GRADES]
     columns = ["tool", "network", "grade", "file", "what it says"]
     parts += [markdown_table(columns, map(definition, rows("definitions.csv")))]
+    if pairs := beside(studies, effects_of(defined(studies))):
+        parts += ["## TensorFlow over (Py)Torch, then and now", VERDICTS_BESIDE]
+        parts += [markdown_table(PAIR_COLUMNS, then_and_now(pairs))]
     if shared := divided(studies):
         parts += ["## Two workers instead of two threads", WORKERS]
         parts += [markdown_table(DIVIDED_COLUMNS, map(shown, shared))]
@@ -101,6 +115,29 @@ def shown(row: Divided) -> list[str]:
         with_ends(row.speedup, row.low, row.high),
         row.certificate or row.reason,
     ]
+
+
+def then_and_now(rows: Iterable[Beside]) -> Iterator[list[str]]:
+    """By network and number of threads: the two processors of 2016, and today's variants."""
+    for own in grouped(((row.network, row.threads), row) for row in rows).values():
+        then = {row.device: row for row in own}
+        now = {row.variant: row for row in own}
+        yield [
+            own[0].network,
+            str(own[0].threads),
+            *(then_of(then[name]) if name in then else "" for name in CPUS),
+            *(now_of(now[name]) if name in now else "" for name in TODAY),
+        ]
+
+
+def then_of(row: Beside) -> str:
+    """`5.31 slower`, `5.81 slower (doubtful)`"""
+    return f"{three(row.then)} {row.then_verdict}" + f" ({row.note})" * bool(row.note)
+
+
+def now_of(row: Beside) -> str:
+    mark = f" {DECLARED}" * bool(row.declared)
+    return f"{with_ends(row.ratio, row.low, row.high)}{mark} {row.verdict}"
 
 
 def drawing(figure: Figure) -> str:

@@ -5,6 +5,7 @@ from dataclasses import astuple, dataclass, fields
 
 from analysis.literature import peaks, table7
 from analysis.literature.table7 import Cell, Over
+from analysis.stats.inference import Verdict
 
 # PyTorch differed from itself by this factor, either way, on mnist-cnn, when its processes were
 # measured one after the other, as in 2016.
@@ -37,9 +38,24 @@ COLUMNS = [field.name for field in fields(Then)]
 
 
 def ratio(quantity: str, over: Over, against: str) -> Then:
-    note = "; ".join(filter(None, [over.note, *map(above, dict.fromkeys([over.one, over.base]))]))
-    ends = (over.low, over.high, over.low / ITSELF, over.high * ITSELF)
-    return Then(quantity, *named(over.one, against), over.value, *ends, note)
+    ends = (over.low, over.high, *band(over))
+    return Then(quantity, *named(over.one, against), over.value, *ends, doubts(over))
+
+
+def band(over: Over) -> tuple[float, float]:
+    """What rounding leaves open, and `ITSELF` beyond it."""
+    return over.low / ITSELF, over.high * ITSELF
+
+
+def verdict(low: float, high: float) -> Verdict:
+    """On the first of two tools, from the ends of a band."""
+    return "slower" if low > 1 else "faster" if high < 1 else "cannot tell"
+
+
+def doubts(over: Over) -> str:
+    """What is uncertain about either cell."""
+    cells = dict.fromkeys([over.one, over.base])
+    return "; ".join(filter(None, [over.note, *map(above, cells)]))
 
 
 def named(cell: Cell, against: str) -> tuple[str, str, str, str, int | None]:

@@ -6,14 +6,17 @@ from itertools import cycle
 from statistics import geometric_mean, median
 from typing import Any, NamedTuple
 
+from matplotlib.axes import Axes
+from matplotlib.transforms import blended_transform_factory
+
 from analysis.data.results import DEFAULT, TUNED, BenchmarkId, grouped
 from analysis.format import count, listing, title
 from analysis.literature import peaks
 from analysis.literature.dots import HEIGHT, legend, ratios_on
 from analysis.literature.studies import MeasuredRatio, Pair, StudyTables
 from analysis.literature.table7 import CPUS, Over, networks, tool_over
-from analysis.literature.then import ITSELF
-from analysis.report.figures.style import PAPER, Figure, canvas
+from analysis.literature.then import ITSELF, band, doubts, verdict
+from analysis.report.figures.style import PAPER, WIDTH, Figure, canvas
 from analysis.report.prose import DECLARED, two
 
 NOW, THEN, WORK, ANOTHER = "#0072b2", "#d55e00", "#009e73", "#b8578a"
@@ -29,7 +32,8 @@ LIKE = {"TensorFlow": "tensorflow", "Torch": "pytorch"}  # whose time shows a to
 class Beside:
     """A row of then-and-now.csv: TensorFlow over PyTorch today, both in one `variant`, and over
     Torch in 2016 on a processor with as many threads. `low` and `high`: the 95 % interval;
-    `then_low` and `then_high`: what rounding leaves open, and `ITSELF` beyond it. `same`, from
+    `then_low` and `then_high`: what rounding leaves open, and `ITSELF` beyond it; `then_verdict` is
+    on TensorFlow in 2016, by these, and `note` says what is uncertain about the cells. `same`, from
     `same_low` to `same_high`: the ratio of 2016 had both tools trained the network of this name,
     None if they did or it was not measured. `declared`: today's two differ in a declared way."""
 
@@ -45,6 +49,8 @@ class Beside:
     then: float
     then_low: float
     then_high: float
+    then_verdict: str
+    note: str
     same: float | None = None
     same_low: float | None = None
     same_high: float | None = None
@@ -104,7 +110,7 @@ def beside(studies: Sequence[StudyTables], effects: Effects) -> list[Beside]:
                 found.append(
                     Beside(one.network, row.id.threads, row.id.variant, "yes" * row.declared,
                            *row.known, row.estimate.verdict, one.device,
-                           over.value, over.low / ITSELF, over.high * ITSELF,
+                           over.value, *band(over), verdict(*band(over)), doubts(over),
                            *set_right(over, effects))
                 )  # fmt: skip
     return sorted(found, key=lambda row: (networks().index(row.network), row.threads, row.variant))
@@ -117,10 +123,11 @@ def set_right(over: Over, effects: Effects) -> Sequence[float | None]:
     if not effects.keys() & {*cells}:
         return ()
     one, base = (effects.get(cell, Effect()) for cell in cells)
+    low, high = band(over)
     return (
         over.value / one.value * base.value,
-        over.low / ITSELF / one.high * base.low,
-        over.high * ITSELF / one.low * base.high,
+        low / one.high * base.low,
+        high / one.low * base.high,
     )
 
 
@@ -180,7 +187,7 @@ def table(rows: Sequence[Any]) -> list[Sequence[object]]:
 
 def then_and_now(rows: Sequence[Beside]) -> Figure:
     names = list(dict.fromkeys(map(place_of, rows)))
-    with canvas(1.2 + HEIGHT * len(names)) as drawn:
+    with canvas(1.2 + HEIGHT * len(names), 1.2 * WIDTH) as drawn:
         axes = drawn.add_subplot()
         # 2016 has two processors for one ratio of today.
         for row in {(place_of(row), row.variant): row for row in rows}.values():
@@ -192,14 +199,18 @@ def then_and_now(rows: Sequence[Beside]) -> Figure:
         for row in rows:
             place = names.index(place_of(row))
             lower = place + (0.1 if row.device == CPUS[0] else 0.28)
-            axes.plot([row.then_low, row.then_high], [lower] * 2, color=THEN, linewidth=0.9)
-            axes.plot([row.then], [lower], "o", color=THEN, markerfacecolor=PAPER, markersize=4.5)
+            looks: Any = {"color": THEN, "alpha": 0.45 if row.note else 1}
+            axes.plot([row.then_low, row.then_high], [lower] * 2, linewidth=0.9, **looks)
+            axes.plot([row.then], [lower], "o", markerfacecolor=PAPER, markersize=4.5, **looks)
             if row.same is not None:
                 axes.plot([row.same], [lower], "D", color=THEN, markerfacecolor=PAPER,
                           markersize=4)  # fmt: skip
         marked = {place_of(row) for row in rows if row.declared}
         labels = [name + f" {DECLARED}" * (name in marked) for name in names]
         ratios_on(axes, labels, "TensorFlow's time over (Py)Torch's")
+        for place, own in enumerate(grouped((place_of(row), row) for row in rows).values()):
+            beside_axes(axes, place - 0.2, f"today: {now_in_words(own)}", NOW)
+            beside_axes(axes, place + 0.2, f"2016: {then_in_words(own)}", THEN)
         kinds = [
             (text, colour, colour)
             for variant, (text, colour, _) in TODAY.items()
@@ -216,14 +227,33 @@ def then_and_now(rows: Sequence[Beside]) -> Figure:
             "threads of two processors (desktop above server). Lines of 2016: what rounding leaves "
             f"open and {ITSELF:g} times either way, because a framework measured in single "
             "processes differs from itself by that. Diamonds divide a published time by what that "
-            "tool's definition takes today, over the network that it is named after. Today's batch "
-            "sizes are smaller for some "
+            "tool's definition takes today, over the network that it is named after. Pale: a "
+            "recovered or doubtful reading. Words: whether TensorFlow is slower or faster. In 2016 "
+            "a line that includes 1 cannot tell; if two words differ, the desktop's is first. "
+            "Today's batch sizes are smaller for some "
             "networks, and both variants may come from different studies and hosts. "
             f"{DECLARED} and hollow: today's two differ in a declared way. Logarithmic axis.",
             "Dot plot of ratios by network, 2016 and today.",
             finding_beside(rows),
             inlined=False,
         )
+
+
+def beside_axes(axes: Axes, place: float, text: str, colour: str) -> None:
+    across = blended_transform_factory(axes.transAxes, axes.transData)
+    axes.annotate(text, (1, place), xycoords=across, xytext=(6, 0), textcoords="offset points",
+                  va="center", fontsize=7.5, color=colour)  # fmt: skip
+
+
+def now_in_words(rows: Iterable[Beside]) -> str:
+    """`faster; tuned: slower`"""
+    words = {row.variant: row.verdict for row in rows}
+    return "; ".join(f"{own}: {word}".removeprefix(f"{DEFAULT}: ") for own, word in words.items())
+
+
+def then_in_words(rows: Iterable[Beside]) -> str:
+    """`slower`, or `slower; cannot tell` if the two processors differ."""
+    return "; ".join(dict.fromkeys(row.then_verdict for row in rows))
 
 
 def place_of(row: Beside) -> str:
@@ -242,10 +272,7 @@ def turned_round(rows: Sequence[Beside]) -> str:
     turned = [
         name
         for name, own in cases.items()
-        if all(
-            (row.then_low > 1 and row.high < 1) or (row.then_high < 1 and row.low > 1)
-            for row in own
-        )
+        if all({row.then_verdict, row.verdict} == {"slower", "faster"} for row in own)
     ]
     which = f": {listing(turned)}" * bool(turned)
     number = len(turned) or "none"

@@ -10,6 +10,7 @@ import pytest
 
 from analysis.data.results import grouped
 from analysis.literature.judging.double_ratios import SECOND as THREADS
+from analysis.literature.page import page
 from analysis.literature.peaks import networks
 from analysis.literature.studies import Pair, StudyTables
 from analysis.literature.threads import gains, threads
@@ -48,7 +49,40 @@ def test_rows_stand_beside_cells_of_as_many_threads() -> None:
     assert finding_beside(rows) == (
         "In 1 of 1 case the order of 2016 has turned round: FCN-S (2 threads)."
     )
+    alike = [replace(one, verdict="equivalent") for one in rows]
+    assert finding_beside(alike) == "In none of 1 case the order of 2016 has turned round."
     assert then_and_now(rows).svg.count("FCN-S") and len(table(rows)) == 3
+
+
+def test_a_verdict_stands_beside_each_ratio_then_and_now() -> None:
+    """TensorFlow's 2.0 as (Py)Torch's 0.5, on networks whose cells differ in what they say."""
+    own = planted(
+        *(row(2.0, workload=name, threads=2) for name in ("fcn-s", "alexnet-r", "lstm")),
+        row(0.4, workload="fcn-s", threads=2, variant="tuned"),
+    )
+    rows = beside(own, {})
+    said = {(one.network, one.device): (one.then_verdict, one.note) for one in rows}
+    assert said == {
+        ("FCN-S", "desktop-cpu"): ("slower", ""),
+        ("FCN-S", "server-cpu"): ("slower", "doubtful"),
+        ("AlexNet-R", "desktop-cpu"): ("cannot tell", ""),  # 0.834 times 1.24 is above 1
+        ("AlexNet-R", "server-cpu"): ("faster", ""),
+        ("LSTM", "server-cpu"): ("cannot tell", ""),
+    }
+    for one in rows:
+        ends = {"slower": one.then_low > 1, "faster": one.then_high < 1}
+        assert ends.get(one.then_verdict, one.then_low < 1 < one.then_high)
+    drawn = then_and_now(rows).svg
+    for words in ("today: faster; tuned: slower", "2016: slower", "2016: cannot tell; faster"):
+        assert f">{words}</text>" in drawn
+    text = page([], own, [])
+    assert "| network | threads | 2016, desktop | 2016, server | today | today, tuned |" in text
+    (line,) = [one for one in text.splitlines() if one.startswith("| FCN-S | 2 |")]
+    cells = [cell.strip() for cell in line.split("|")[3:-1]]
+    assert cells[:2] == ["6.75 slower", "5.81 slower (doubtful)"]
+    assert re.fullmatch(r"0\.5\d\d \(.* to .*\) faster", cells[2])
+    assert re.fullmatch(r"2\.\d\d \(.* to .*\) slower", cells[3])
+    assert "then and now" not in page([], [], [])
 
 
 def test_of_a_network_in_two_studies_the_first_counts() -> None:
