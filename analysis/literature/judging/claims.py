@@ -12,7 +12,7 @@ from functools import cache
 from typing import Literal
 
 from analysis.data.results import grouped
-from analysis.format import listing
+from analysis.format import listing, title
 from analysis.literature.judging.arithmetic import CALCULATIONS, MEASURED
 from analysis.literature.judging.devices import (
     STEPS_ALONE,
@@ -67,6 +67,13 @@ OPEN = {
     "C16": "pinned memory was not measured",
     "C55": "(a) and (c) were not measured",
     "C59": "two GPUs were not measured",
+}
+# What these claims need beside the hardware, because no study has it yet.
+UNBUILT = {
+    "C13": "slopes over batch sizes",
+    "C26": "the published loop, without a fence in it",
+    "C28": "a contender that CUDA events time",
+    "C49": "an input pipeline on the device under test",
 }
 
 
@@ -198,7 +205,12 @@ def tests(one: Claim) -> Sequence[tuple[Pair, Rule]]:
 def judgement(one: Claim, found: Sequence[Answer], studies: Sequence[StudyTables]) -> Judgement:
     if one.calculation in CALCULATIONS:
         holds, says = CALCULATIONS[one.calculation]()
-        return Judgement(one, DECIDED[holds], says)
+        rows = [answer for answer in found if answer.row.usable]
+        # A time that is possible may still be that of another network.
+        said = [row.holds for row in rows]
+        own_network = together(rows[0].rule.quantifier, said, complete=True) if rows else None
+        verdict = DECIDED[holds and own_network is not False]
+        return Judgement(one, verdict, says, tuple(row.row for row in rows))
     if one.calculation and (decided := FROM_STUDIES[one.calculation](studies, one.study)):
         return Judgement(one, DECIDED[decided.holds], decided.says)
     if found:
@@ -219,26 +231,32 @@ def judgement(one: Claim, found: Sequence[Answer], studies: Sequence[StudyTables
     here = {HOST.name}.union(*(study.hardware for study in studies if study.name in one.studies))
     if one.hardware not in here:
         return Judgement(one, "needs hardware that is not here", lacks(one))
-    return Judgement(one, "needs a study that has not been run", one.study)
+    return Judgement(one, "needs a study that has not been run", one.study + unbuilt(one))
 
 
 def lacks(one: Claim) -> str:
     """`networks on a GPU`: which study on which hardware."""
     on = f"a {GPU.title}" if one.hardware == GPU.name else one.hardware
-    return f"{listing(one.studies)} on {on}" if one.planned else f"{on}; no study is planned"
+    named = f"{listing(one.studies)} on {on}" if one.planned else f"{on}; no study is planned"
+    return named + unbuilt(one)
+
+
+def unbuilt(one: Claim) -> str:
+    return f"; not built yet: {UNBUILT[one.id]}" if one.id in UNBUILT else ""
 
 
 def by_variant(found: Sequence[Answer]) -> str:
-    """The verdict of each variant's own rows, if they differ; "" for a median."""
+    """The verdict of each variant's own rows, or of each framework's if the pair is of variants, if
+    they differ; "" for a median."""
     if found[0].rule.median:
         return ""
-    groups = grouped((answer.row.id.variant, answer.holds) for answer in found)
+    groups = grouped((whose(answer), answer.holds) for answer in found)
     own = {
-        variant: DECIDED[together(found[0].rule.quantifier, said, complete=True)]
-        for variant, said in groups.items()
+        name: DECIDED[together(found[0].rule.quantifier, said, complete=True)]
+        for name, said in groups.items()
     }
     differ = len({*own.values()}) > 1
-    return "; ".join(f"{variant} alone: {verdict}" for variant, verdict in own.items()) * differ
+    return "; ".join(f"{title(name)} alone: {verdict}" for name, verdict in own.items()) * differ
 
 
 def lacking(one: Claim, found: Sequence[Answer]) -> list[str]:
@@ -275,11 +293,7 @@ def deciding(found: Sequence[Answer], holds: bool | None) -> tuple[MeasuredRatio
     wanted = not holds if turned else holds
     all_do = holds if own.quantifier == "no row" else wanted
     nearest = all_do is True and own.quantifier != "EXISTS"
-    groups = grouped(
-        (answer.row.id.framework if of_variants(answer) else answer.row.id.variant, answer)
-        for answer in found
-        if answer.row.usable
-    )
+    groups = grouped((whose(answer), answer) for answer in found if answer.row.usable)
 
     def distance(one: Answer) -> float:
         return abs(math.log(one.row.known.ratio / (one.rule.limit or 1.0)))
@@ -290,6 +304,11 @@ def deciding(found: Sequence[Answer], holds: bool | None) -> tuple[MeasuredRatio
         for group in groups.values()
     )
     return tuple(chosen(own_rows, key=distance).row for own_rows in rows if own_rows)
+
+
+def whose(answer: Answer) -> str:
+    row = answer.row.id
+    return row.framework if of_variants(answer) else row.variant
 
 
 def of_variants(answer: Answer) -> bool:
