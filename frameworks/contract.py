@@ -21,6 +21,8 @@ harness does all of this. An adapter has these parts, in this order:
 6. `settings`, read back from the framework. frameworks/reading.py helps if a setting has no getter.
 7. `gradients`, optional: only the trainer of a variant that is the `gradient` part of a step has
    it (`Variant.part`).
+8. `Adapter.loader`, optional: the framework's own loader of mini-batches, if `Framework.loader`
+   says that there is one.
 
 The smallest complete adapter, for a single dense layer in NumPy:
 
@@ -125,7 +127,7 @@ What goes wrong most often:
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -135,9 +137,14 @@ from frameworks.description import Cache, Deviation, Framework, Variant
 from frameworks.workloads import Weights, Workload
 
 __all__ = [
-    "SETTINGS", "Adapter", "Cache", "Conditions", "Deviation", "Framework", "Setting", "Trainer",
-    "Unavailable", "Variant",
+    "AHEAD", "SETTINGS", "Adapter", "Cache", "Conditions", "Deliver", "Deviation", "Framework",
+    "MiniBatch", "Setting", "Trainer", "Unavailable", "Variant",
 ]  # fmt: skip
+
+AHEAD = 2  # mini-batches that each worker of a loader may prepare before they are asked for
+
+MiniBatch = tuple[np.ndarray, np.ndarray]  # inputs and targets, as `Trainer.put` takes them
+Deliver = Callable[[Sequence[int]], Iterator[MiniBatch]]  # those of these numbers, in their order
 
 
 class Trainer(ABC):
@@ -210,3 +217,14 @@ class Adapter(ABC):
     def trainer(self, workload: Workload, weights: Weights, variant: str) -> Trainer:
         """Build the workload's network with these initial weights (canonical, float32). Raises
         Unavailable if the variant does not apply to the workload."""
+
+    def loader(self, prepare: Callable[[int], MiniBatch], workers: int) -> Deliver:
+        """Optional: the framework's own loader, as its users write it, with so many workers.
+
+        `prepare(number)` makes a mini-batch, in arrays of its own, in any thread or process. The
+        harness calls what is returned once a turn, with the numbers of its mini-batches. That call
+        begins to prepare them and returns. Its iterator gives each mini-batch in that order, as
+        NumPy arrays in memory of their own, and then ends. Each worker prepares at most `AHEAD`
+        mini-batches before they are asked for, and none is kept for another turn.
+        """
+        raise NotImplementedError("its adapter offers no loader")

@@ -175,6 +175,8 @@ class Framework:
     requirements: str = ""
     # What the names in `Trainer.profile` stand for (frameworks/operations.py).
     operations: Table = ()
+    # Whether its adapter offers the framework's own loader of mini-batches (`Adapter.loader`).
+    loader: bool = False
 
     @property
     def texts(self) -> Iterator[str]:

@@ -14,6 +14,7 @@ FRAMEWORK = Framework(
     adapter="frameworks.pytorch.adapter:PyTorchAdapter",
     requirements="requirements.txt",
     operations=OPERATIONS,
+    loader=True,
     variants={
         "default": Variant("eager, as in the tutorial: nn.Sequential and torch.optim"),
         "tuned": Variant(

@@ -1,13 +1,25 @@
 """The PyTorch adapter: puts the process into the conditions, and picks a variant's trainer. It
-performs single operations itself."""
+performs single operations itself, and has PyTorch's own loader."""
 
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
 
-from frameworks.contract import SETTINGS, Adapter, Conditions, Setting, Trainer, Unavailable
+from frameworks.contract import (
+    AHEAD,
+    SETTINGS,
+    Adapter,
+    Conditions,
+    Deliver,
+    MiniBatch,
+    Setting,
+    Trainer,
+    Unavailable,
+)
 from frameworks.elementwise import ElementwiseTrainer, Operations
 from frameworks.pytorch import parts, pitfalls, settings
 from frameworks.pytorch.compiled import Compiled
@@ -44,6 +56,33 @@ class PyTorchAdapter(Adapter):
             return Elementwise(workload, weights, conditions, variant)
         pitfalls.forget(conditions)
         return TRAINERS[variant](workload, weights, conditions, variant)
+
+    def loader(self, prepare: Callable[[int], MiniBatch], workers: int) -> Deliver:
+        """A DataLoader whose items are mini-batches, because they lie in one piece: PyTorch's
+        documentation then has no batch size ("Loading Batched and Non-Batched Data")."""
+        numbers: list[int] = []
+        own = DataLoader(
+            MiniBatches(prepare),
+            batch_size=None,
+            sampler=numbers,
+            num_workers=workers,
+            prefetch_factor=AHEAD,  # which is the default
+            persistent_workers=True,
+        )
+
+        def deliver(asked: Sequence[int]) -> Iterator[MiniBatch]:
+            numbers[:] = asked
+            return ((inputs.numpy(), targets.numpy()) for inputs, targets in iter(own))
+
+        return deliver
+
+
+class MiniBatches(Dataset[MiniBatch]):
+    def __init__(self, prepare: Callable[[int], MiniBatch]) -> None:
+        self._prepare = prepare
+
+    def __getitem__(self, number: int) -> MiniBatch:
+        return self._prepare(number)
 
 
 class Elementwise(ElementwiseTrainer):

@@ -56,6 +56,7 @@ FRAMEWORK = Framework(
     adapter="frameworks.tensorflow.adapter:TensorFlowAdapter",
     requirements="requirements.txt",
     operations=OPERATIONS,
+    loader=True,
     variants={
         "default": traced(
             "tf.function, as in the quickstart for experts: Keras model, loss and optimiser",

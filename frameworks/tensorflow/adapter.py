@@ -1,12 +1,23 @@
 """The TensorFlow adapter: puts the process into the conditions, and picks a variant's trainer. It
-performs single operations itself."""
+performs single operations itself, and has TensorFlow's own loader."""
 
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 import tensorflow as tf
 
-from frameworks.contract import SETTINGS, Adapter, Conditions, Setting, Trainer, Unavailable
+from frameworks.contract import (
+    SETTINGS,
+    Adapter,
+    Conditions,
+    Deliver,
+    MiniBatch,
+    Setting,
+    Trainer,
+    Unavailable,
+)
 from frameworks.elementwise import ElementwiseTrainer, Operations
 from frameworks.tensorflow import graphs, parts, pitfalls, settings
 from frameworks.tensorflow.compilation import XLA, Eager
@@ -43,6 +54,30 @@ class TensorFlowAdapter(Adapter):
             return Elementwise(workload, weights, conditions, variant)
         pitfalls.forget(conditions)
         return TRAINERS[variant](workload, weights, conditions, variant)
+
+    def loader(self, prepare: Callable[[int], MiniBatch], workers: int) -> Deliver:
+        """A tf.data.Dataset. It has threads of its own, because those of the contender may all
+        compute when `prepare` is called."""
+        numbers: list[int] = []
+        types = [array.dtype for array in prepare(0)]
+        options = tf.data.Options()
+        options.threading.private_threadpool_size = workers
+
+        def prepared(place: Any) -> tuple[Any, Any]:
+            inputs, targets = tf.numpy_function(lambda own: prepare(numbers[own]), [place], types)
+            return inputs, targets
+
+        @cache
+        def dataset(count: int) -> Any:
+            # As many wait in the buffer as are being prepared.
+            own = tf.data.Dataset.range(count).map(prepared, num_parallel_calls=workers)
+            return own.prefetch(workers).with_options(options)
+
+        def deliver(asked: Sequence[int]) -> Iterator[MiniBatch]:
+            numbers[:] = asked
+            return dataset(len(asked)).as_numpy_iterator()  # type: ignore[no-any-return]
+
+        return deliver
 
 
 class Elementwise(ElementwiseTrainer):

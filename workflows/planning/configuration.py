@@ -86,7 +86,8 @@ class Configuration(Section):
     ] = Field(
         default=[],
         description="Each contender once more with each of these, which prepare mini-batches from "
-        "pixels during training: `inline`, `threads-1`, `processes-2`.",
+        "pixels during training: `inline`, `threads-1`, `processes-2`, and `framework-2`, the "
+        "framework's own.",
     )
     noop: bool = True  # a framework that computes nothing takes turns too
     machine_speed: bool = True  # so does the machine's own speed: a product and a stream in NumPy

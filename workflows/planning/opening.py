@@ -16,7 +16,14 @@ from workflows.machine.fingerprint import available_cores
 from workflows.planning import names, needs
 from workflows.planning.configuration import Configuration
 from workflows.planning.isolated import isolated
-from workflows.planning.plan import PlannedContender, contenders, contenders_here, running
+from workflows.planning.plan import (
+    PlannedContender,
+    contenders,
+    contenders_here,
+    controls,
+    loaded,
+    running,
+)
 from workflows.planning.provenance import installed
 from workflows.planning.replicates import AROUND_S, announcement, fewest, fixed
 from workflows.planning.todo import UNRANKED
@@ -216,16 +223,8 @@ def contest_s(study: Configuration) -> float:
     total = START_S * len(own) * len(study.groups)
     for workload in map(study.workload, study.workloads):
         total += sum(BUILD_S + steps * step_s(one, workload) for one in own)
-    return total * (1 + copies(study, len(own)))
-
-
-def copies(study: Configuration, number: int) -> float:
-    """The share by which controls and loaders lengthen a contest of so many contenders."""
-    loaded = float(len(study.loaders) + bool(study.loaders))
-    if not study.controls or not number:
-        return loaded
-    kinds = len(study.controls.kinds)
-    return loaded + (kinds if study.controls.of == "all" else kinds / number)
+    copies = [one for one in (*controls(study, own), *loaded(study, own)) if not one.missing]
+    return total * (1 + len(copies) / len(own))
 
 
 def certificates_s(study: Configuration) -> float:

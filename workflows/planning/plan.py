@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from frameworks.device import HOST
 from frameworks.registry import framework, is_ranked, own_variables
-from frameworks.workloads.datasets.pixels import STORED
+from frameworks.workloads.datasets.pixels import OWN, STORED
 from workflows.machine.fingerprint import available_cores
 from workflows.planning.configfiles import ConfigurationError, parse
 from workflows.planning.configuration import Configuration
@@ -189,12 +189,17 @@ def controls(
 
 def loaded(study: Configuration, planned: Iterable[PlannedContender]) -> Iterator[PlannedContender]:
     """Each contender that can run here once more with each loader of the study, and with stored
-    mini-batches in the same process, which the loaders are compared with."""
+    mini-batches in the same process, which the loaders are compared with. The framework's own
+    loader is missing if its adapter offers none."""
     for contender in planned:
         if study.loaders and not contender.missing and is_ranked(contender):
+            description = framework(contender.framework)
+            without = f"{description.title}'s adapter offers no loader of its own"
             for loader in (STORED, *study.loaders):
                 variant = f"{contender.variant}+{loader}"
                 changes = {"variant": variant, "runs": contender.variant, "loader": loader}
+                if loader.startswith(OWN) and not description.loader:
+                    changes["missing"] = without
                 yield contender.model_copy(update=changes)
 
 

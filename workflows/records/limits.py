@@ -56,8 +56,9 @@ GROUP = r"^([A-Za-z0-9][A-Za-z0-9_+-]{0,199})?$"  # workloads joined with +
 FRAMEWORK = r"^[a-z][a-z0-9_.-]{0,99}$"
 VARIANT = r"^[a-z][a-z0-9_.-]{0,99}(\+[a-z0-9_.%+-]{1,40})?$"  # a control's has a part more
 DEVICE = r"^[a-z][a-z0-9_-]{0,39}$"
-# Who prepares mini-batches during training: the step's own thread, or so many others ahead of it.
-LOADER = r"^(inline|(threads|processes)-[1-9][0-9]?)$"
+# Who prepares mini-batches during training: the step's own thread, or so many others ahead of it,
+# ours or those of the framework's own loader.
+LOADER = r"^(inline|(threads|processes|framework)-[1-9][0-9]?)$"
 NUMBER = r"[1-9][0-9]{0,3}"
 CONTENDER = rf"^{FRAMEWORK[1:-1]}/{VARIANT[1:-1]}/{DEVICE[1:-1]}/{NUMBER}$"
 

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from frameworks.contract import Trainer
+from frameworks.contract import MiniBatch, Trainer
 from workflows.worker.border import as_loss
-from workflows.worker.loading import Loader, Pair
+from workflows.worker.loading import Loader, Offer, OwnLoader, new_loader
 from workflows.worker.training import overwrite
 
 FENCED_NS = (50_000_000, 5_000_000)  # about as much work precedes a fence that is examined
@@ -23,7 +23,7 @@ RESTED_S = 0.01  # for a device to finish what a small step may have left
 PAIRS = 9
 
 Result = TypeVar("Result")
-BatchStream = Iterator[Pair]
+BatchStream = Iterator[MiniBatch]
 Readers = Sequence[Callable[[], Any]]  # of what a step has computed
 
 now = time.perf_counter_ns
@@ -61,18 +61,25 @@ class Turns:
     `offset_ns` turns this machine's monotonic clock into Unix time. It is the same for all
     workers of a contest. `between_ns` is the processor time of the last turn's mini-batches that
     was not in their timed region: it belongs to `loss`, and to threads. `delivered` is the digest
-    of the last turn's mini-batches if a loader has prepared them, from the pixels in `folder`.
+    of the last turn's mini-batches if a loader has prepared them, from the pixels in `folder`. The
+    framework's own loader is what the adapter has to `offer`.
     """
 
     offset_ns, between_ns, delivered = 0, 0, ""
 
-    def __init__(self, inputs: np.ndarray, targets: np.ndarray, folder: Path | None = None) -> None:
-        self.inputs, self.targets, self.folder = inputs, targets, folder
+    def __init__(
+        self,
+        inputs: np.ndarray,
+        targets: np.ndarray,
+        folder: Path | None = None,
+        offer: Offer | None = None,
+    ) -> None:
+        self.inputs, self.targets, self.folder, self.offer = inputs, targets, folder, offer
         self.host_inputs = np.empty_like(inputs[0])
         self.host_targets = np.empty_like(targets[0])
         # A contender and its controls take turns in one process; each has its own count.
         self.steps: Counter[tuple[float, str]] = Counter()
-        self.loaders: dict[str, Loader] = {}
+        self.loaders: dict[str, Loader | OwnLoader] = {}
 
     def turn(
         self,
@@ -91,9 +98,9 @@ class Turns:
         numbers = [(first + index) % len(self.inputs) for index in range(count)]
         warmup = not self.steps[slowed_by, loader]
         steps = enumerate(numbers, self.steps[slowed_by, loader])
-        loading = self.loader(loader, count) if loader else None
+        loading = self.loader(loader) if loader else None
         if loading:
-            loading.start(numbers[0])
+            loading.start(numbers)
         fetch = loading.fetch if loading else None
         cpu = time.process_time_ns()
         rows = [
@@ -111,17 +118,13 @@ class Turns:
             lengthen(rows, slowed_by)
         return {name: [row[name] for row in rows] for name in rows[0]}
 
-    def loader(self, name: str, count: int) -> Loader:
-        """The loader of this name, for a turn of `count` mini-batches."""
-        found = self.loaders.get(name)
-        if not found or found.most < count:
-            if found:
-                found.way.close()
-            assert self.folder
-            found = self.loaders[name] = Loader(name, self.folder, self.targets, count)
-        return found
+    def loader(self, name: str) -> Loader | OwnLoader:
+        if name not in self.loaders:
+            assert self.folder and self.offer
+            self.loaders[name] = new_loader(name, self.folder, self.targets, self.offer)
+        return self.loaders[name]
 
-    def fetch(self, number: int) -> Pair:
+    def fetch(self, number: int) -> MiniBatch:
         """Copy a stored mini-batch out of the memory map."""
         np.copyto(self.host_inputs, self.inputs[number])
         np.copyto(self.host_targets, self.targets[number])
@@ -132,7 +135,7 @@ class Turns:
         trainer: Trainer,
         number: int,
         step: int,
-        fetch: Callable[[int], Pair] | None = None,
+        fetch: Callable[[int], MiniBatch] | None = None,
         spoils: bool = False,
         reads: bool = True,
     ) -> dict[str, Any]:

@@ -83,7 +83,7 @@ class Handlers:
         """Memory-map a prepared workload and read its initial weights."""
         place = Path(folder)
         self.workload = from_dict(json.loads((place / "workload.json").read_text()))
-        self.turns = Turns(*open_batches(place), place)
+        self.turns = Turns(*open_batches(place), place, self.adapter.loader)
         with np.load(place / "weights.npz") as stored:
             self.initial = {name: stored[name] for name in self.workload.tensor_shapes}
         return {}

@@ -3,7 +3,8 @@ threads or in processes. `python -m workflows.worker.loading` is one of these pr
 
 A loader's name says where it prepares mini-batches, and how many workers do: `inline`, `threads-1`,
 `processes-2`. Each worker prepares one mini-batch ahead. Mini-batches come in order, whichever
-worker is done first. The loader `stored` copies what was prepared before.
+worker is done first. The loader `stored` copies what was prepared before, and `framework-2` is the
+framework's own, with two workers.
 """
 
 import hashlib
@@ -13,7 +14,7 @@ import os
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from math import prod
@@ -21,10 +22,11 @@ from pathlib import Path
 
 import numpy as np
 
-from frameworks.workloads.datasets.batches import INPUTS, PIXELS, opened
-from frameworks.workloads.datasets.pixels import STORED, prepare
+from frameworks.contract import AHEAD, Deliver, MiniBatch
+from frameworks.workloads.datasets.batches import INPUTS, PIXELS, TARGETS, opened
+from frameworks.workloads.datasets.pixels import OWN, STORED, prepare
 
-Pair = tuple[np.ndarray, np.ndarray]
+Offer = Callable[[Callable[[int], MiniBatch], int], Deliver]  # `Adapter.loader`
 
 
 class Stored:
@@ -120,19 +122,25 @@ WAYS: dict[str, type[Stored]] = {
 
 
 class Loader:
-    """Delivers the mini-batches of a turn of at most `most`, each in memory of its own, so that
-    all of them can be digested when the turn is over."""
+    """Delivers the mini-batches of a turn, each in memory of its own, so that all of them can be
+    digested when the turn is over. There is memory for turns of at most `most`."""
 
-    def __init__(self, name: str, folder: Path, targets: np.ndarray, most: int) -> None:
-        kind, _, workers = name.partition("-")
-        self.ahead, self.most, self.targets = int(workers or 0), most, targets
-        self.way = WAYS[kind](folder, most + self.ahead, self.ahead)
-        self.host_targets = np.empty((most, *targets.shape[1:]), targets.dtype)
-        self.first = self.begun = self.fetched = 0
+    way: Stored
+    host_targets: np.ndarray
 
-    def start(self, first: int) -> None:
+    def __init__(self, name: str, folder: Path, targets: np.ndarray) -> None:
+        self.kind, _, workers = name.partition("-")
+        self.folder, self.targets, self.ahead = folder, targets, int(workers or 0)
+        self.most = self.first = self.begun = self.fetched = 0
+
+    def start(self, numbers: Sequence[int]) -> None:
         """Begin a turn, and what is prepared ahead of its first mini-batch."""
-        self.first, self.begun, self.fetched = first, 0, 0
+        if (count := len(numbers)) > self.most:
+            self.close()
+            self.way = WAYS[self.kind](self.folder, count + self.ahead, self.ahead)
+            self.host_targets = np.empty((count, *self.targets.shape[1:]), self.targets.dtype)
+            self.most = count
+        self.first, self.begun, self.fetched = numbers[0], 0, 0
         for _ in range(self.ahead):
             self.begin()
 
@@ -140,7 +148,7 @@ class Loader:
         self.way.begin((self.first + self.begun) % len(self.targets), self.begun)
         self.begun += 1
 
-    def fetch(self, number: int) -> Pair:
+    def fetch(self, number: int) -> MiniBatch:
         """The next mini-batch, which has this number. Goes on beyond the end of a turn, so that
         something is prepared beside its last steps, too."""
         self.begin()
@@ -157,8 +165,66 @@ class Loader:
         given = slice(self.fetched)
         return digest(zip(self.way.slots[given], self.host_targets[given], strict=True))
 
+    def close(self) -> None:
+        if self.most:
+            self.way.close()
 
-def digest(batches: Iterable[Pair]) -> str:
+
+class Prepared:
+    """Prepares a mini-batch in arrays of its own. A copy in another process opens the files, and
+    takes no mini-batches along."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.pixels, self.targets = opened(folder / PIXELS), opened(folder / TARGETS)
+
+    def __reduce__(self) -> tuple[type["Prepared"], tuple[Path]]:
+        return Prepared, (self.folder,)
+
+    def __call__(self, number: int) -> MiniBatch:
+        pixels = self.pixels[number]
+        inputs = np.empty(pixels.shape, np.float32)
+        prepare(pixels, number, inputs)
+        return inputs, np.array(self.targets[number])
+
+
+class OwnLoader:
+    """Delivers the mini-batches of a turn by the framework's own loader, and keeps them until the
+    turn is over."""
+
+    def __init__(self, name: str, folder: Path, targets: np.ndarray, offer: Offer) -> None:
+        workers = int(name.partition("-")[2])
+        self.ahead, self.stored = AHEAD * workers, len(targets)
+        self.deliver = offer(Prepared(folder), workers)
+        self.given: list[MiniBatch] = []
+        self.rest: Iterator[MiniBatch] = iter(())
+
+    def start(self, numbers: Sequence[int]) -> None:
+        """Begin a turn. More is asked for than the turn takes, as in `Loader.fetch`."""
+        asked = [(numbers[0] + place) % self.stored for place in range(len(numbers) + self.ahead)]
+        self.rest = self.deliver(asked)
+
+    def fetch(self, number: int) -> MiniBatch:
+        if not (found := next(self.rest, None)):
+            raise RuntimeError(f"its loader ends after {len(self.given)} mini-batches")
+        self.given.append(found)
+        return found
+
+    def end(self) -> str:
+        """Wait for what was asked for; the digest of what the turn was given."""
+        for _ in self.rest:
+            pass
+        given, self.given, self.rest = self.given, [], iter(())
+        return digest(given)
+
+
+def new_loader(name: str, folder: Path, targets: np.ndarray, offer: Offer) -> Loader | OwnLoader:
+    if name.partition("-")[0] == OWN:
+        return OwnLoader(name, folder, targets, offer)
+    return Loader(name, folder, targets)
+
+
+def digest(batches: Iterable[MiniBatch]) -> str:
     """The SHA-256 of mini-batches in their order."""
     found = hashlib.sha256()
     for arrays in batches:

@@ -17,6 +17,7 @@ from frameworks.workloads.workload import Workload
 
 KIND: Final = "pixels"
 STORED = "stored"  # the loader that prepares nothing, which others are compared with
+OWN = "framework"  # the kind of loader that a framework has itself
 PADDING = 4
 MEAN, DEVIATION = np.float32(127.5), np.float32(73.9)  # of bytes that are equally likely
 

@@ -6,6 +6,9 @@ the ways that a study must survive.
 
 import os
 import signal
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from threading import Event
 
 import numpy as np
@@ -26,6 +29,7 @@ FRAMEWORK = Framework(
     install="comes with the tests",
     adapter="abacus:AbacusAdapter",
     operations=(("beads", "matrix product"),),
+    loader=True,
     variants={
         "default": Variant("plain NumPy"),
         "kept": Variant("plain NumPy, restored at each turn, not rebuilt", rebuilds=False),
@@ -84,6 +88,22 @@ class AbacusAdapter(contract.Adapter):
         if workload.elementwise:
             return AbacusOperation(workload, weights, variant, self.conditions)
         return AbacusTrainer(workload, weights, variant, self.conditions)
+
+    def loader(self, prepare, workers):
+        pool = ThreadPoolExecutor(workers)
+
+        def begun(numbers):
+            """The first mini-batches are begun at once, and one more whenever one is given."""
+            waiting = (pool.submit(prepare, number) for number in numbers)
+            return waiting, deque(islice(waiting, contract.AHEAD * workers))
+
+        def given(waiting, ahead):
+            while ahead:
+                found = ahead.popleft().result()
+                ahead.extend(islice(waiting, 1))
+                yield found
+
+        return lambda numbers: given(*begun(numbers))
 
 
 class AbacusOperation(ElementwiseTrainer):

@@ -26,6 +26,7 @@ BAD = {
     "no replicates": ({"replicates": 0}, "replicates", "greater than or equal to 1"),
     "replicates in words": ({"replicates": "five"}, "replicates", "'five'"),
     "unknown loader": ({"loaders": ["fork-1"]}, "loaders[0]", "inline"),
+    "a loader without its workers": ({"loaders": ["framework"]}, "loaders[0]", "framework)-"),
     "no images to load": ({"loaders": ["inline"]}, "loaders", "not train on random images"),
     "negative seed": ({"seed": -1}, "seed", "-1"),
     "study with a slash": ({"study": "a/b"}, "study", "'a/b'"),

@@ -1,8 +1,10 @@
 """Loaders deliver the stored mini-batches in their order, whoever prepares them."""
 
 import os
+import pickle
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -11,9 +13,10 @@ from frameworks.workloads import from_dict
 from frameworks.workloads.datasets import MnistSettings, open_batches
 from workflows.stages.prepare import prepare
 from workflows.worker import loading
-from workflows.worker.loading import Loader, digest
+from workflows.worker.loading import Loader, Prepared, digest, new_loader
 
-LOADERS = ["stored", "inline", "threads-1", "threads-3", "processes-1", "processes-2"]
+OURS = ["stored", "inline", "threads-1", "threads-3", "processes-1", "processes-2"]
+LOADERS = [*OURS, "framework-2"]
 IMAGES = from_dict(
     {
         "name": "images",
@@ -36,13 +39,20 @@ def place(tmp_path):
 def loader(place):
     made = []
 
-    def make(name, most=4):
-        made.append(Loader(name, place, open_batches(place)[1], most))
+    def make(name, offer=threads):
+        made.append(new_loader(name, place, open_batches(place)[1], offer))
         return made[-1]
 
     yield make
     for one in made:
-        one.way.close()
+        if isinstance(one, Loader):
+            one.close()
+
+
+def threads(prepare, workers):
+    """What an adapter may offer."""
+    pool = ThreadPoolExecutor(workers)
+    return lambda numbers: pool.map(prepare, numbers)
 
 
 def wanted(place, numbers):
@@ -51,7 +61,7 @@ def wanted(place, numbers):
 
 
 def delivered(loader, numbers):
-    loader.start(numbers[0])
+    loader.start(numbers)
     for number in numbers:
         inputs, targets = loader.fetch(number)
         assert inputs.flags.c_contiguous and targets.shape == (2, 3)
@@ -61,19 +71,50 @@ def delivered(loader, numbers):
 @pytest.mark.parametrize("name", LOADERS)
 def test_every_loader_delivers_what_is_stored(loader, place, name):
     one = loader(name)
-    for numbers in ([0, 1], [2, 3, 4, 5], [5, 0, 1, 2]):  # after the last comes the first
+    # After the last comes the first; and a turn may be longer than those before it.
+    for numbers in ([0, 1], [2, 3, 4, 5], [5, 0, 1, 2], [3]):
         assert delivered(one, numbers) == wanted(place, numbers)
 
 
-@pytest.mark.parametrize("name", LOADERS)
+@pytest.mark.parametrize("name", OURS)
 def test_something_is_prepared_beside_every_step(loader, name):
     """As in an endless training, also beside the last steps of a turn."""
     one = loader(name)
-    one.start(0)
+    one.start([0, 1, 2, 3])
     for number in range(4):
         one.fetch(number)
         assert one.begun == number + 1 + one.ahead
     one.end()
+
+
+def test_a_frameworks_loader_is_asked_for_more_than_a_turn_takes_and_is_waited_for(loader, place):
+    asked, given = [], []
+
+    def offer(prepare, workers):
+        def deliver(numbers):
+            asked.append(list(numbers))
+            for number in numbers:
+                given.append(number)
+                yield prepare(number)
+
+        return deliver
+
+    one = loader("framework-2", offer)
+    delivered(one, [4, 5, 0])
+    assert asked == [[4, 5, 0, 1, 2, 3, 4]] and given == asked[0]
+    assert not one.given  # which would keep their memory
+
+
+def test_a_frameworks_loader_that_ends_early_says_so(loader):
+    one = loader("framework-1", lambda prepare, workers: lambda numbers: map(prepare, numbers[:1]))
+    with pytest.raises(RuntimeError, match="its loader ends after 1 mini-batches"):
+        delivered(one, [0, 1])
+
+
+def test_what_prepares_is_given_to_another_process_without_the_mini_batches(place):
+    packed = pickle.dumps(Prepared(place))
+    assert len(packed) < 1000
+    assert digest([pickle.loads(packed)(3)]) == wanted(place, [3])
 
 
 def test_two_threads_may_finish_in_any_order(loader, place, monkeypatch):
@@ -91,6 +132,7 @@ def test_another_order_or_other_numbers_have_another_digest(loader, place, monke
     right = wanted(place, [0, 1, 2])
     assert len({right, wanted(place, [1, 0, 2]), wanted(place, [0, 1])}) == 3
     one = loader("inline")
+    one.start([0, 1, 2])
     begin = one.way.begin
     monkeypatch.setattr(one.way, "begin", lambda number, slot: begin(number ^ 1, slot))
     assert delivered(one, [0, 1, 2]) == digest(
@@ -98,7 +140,7 @@ def test_another_order_or_other_numbers_have_another_digest(loader, place, monke
         for own, n in ((1, 0), (0, 1), (3, 2))
     ) != right  # fmt: skip
     monkeypatch.undo()
-    one.start(0)
+    one.start([0, 1, 2])
     for number in range(3):
         inputs, _ = one.fetch(number)
     inputs[0, 0, 0] = np.nextafter(inputs[0, 0, 0], np.float32(9))
@@ -107,7 +149,7 @@ def test_another_order_or_other_numbers_have_another_digest(loader, place, monke
 
 def test_a_process_that_has_ended_is_an_error(loader):
     one = loader("processes-1")
-    one.start(0)
+    one.start([0, 1, 2, 3])
     one.way.processes[0].kill()
     with pytest.raises((RuntimeError, BrokenPipeError)):  # as soon as it is gone
         for number in range(4):
@@ -116,11 +158,12 @@ def test_a_process_that_has_ended_is_an_error(loader):
 
 def test_what_a_dead_process_was_not_told_does_not_disturb_the_end(loader):
     one = loader("processes-1")
+    delivered(one, [0, 1])
     one.way.processes[0].kill()
     one.way.processes[0].wait()
     with pytest.raises(BrokenPipeError):
-        one.start(0)
-    one.way.close()
+        one.start([0, 1])
+    one.close()
 
 
 def test_processes_end_with_their_input_and_whoever_else_holds_it(loader):
