@@ -29,8 +29,8 @@ def flawed(abacus, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([folder, abacus, str(ROOT)]))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")  # which the abacus reads, in this process too
     yield folder
-    names = ("flawed", "flawed_adapters", "flawed_training", "hasty", "literal", "light", "heavy")
-    for module in names:
+    flaws = ("flawed", "flawed_adapters", "flawed_loaders", "flawed_training", "hasty", "literal")
+    for module in (*flaws, "light", "heavy"):
         sys.modules.pop(module, None)
 
 

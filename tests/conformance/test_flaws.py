@@ -57,6 +57,13 @@ FLAWS = [
     ("fence", "of them was left to be done", "wait in synchronise()"),
     ("asynchronous", "step() holds the caller up", "read nothing back"),
     ("threads", "asked for 1, ", "Conditions.threads"),
+    ("loader-unnamed", "Framework.loader is False, and the adapter has a method", "set Framework."),
+    ("loader-not-there", "Framework.loader is True, and the adapter has no", "set Framework."),
+    ("loader", "inputs of mini-batch 1 are not those that were prepared", "in the order"),
+    ("loader-memory", "inputs of mini-batch 1 are not those that were prepared", "no more"),
+    ("loader-kept", "0 preparations for the", "nothing is kept"),
+    ("loader-ahead", "7 mini-batches prepared ahead by 2 workers", "prepare 2 at most"),
+    ("loader-workers", "asked for 2 workers, 1 prepared mini-batches at the same time", "threads"),
     ("certificate", "mlp: refused: loss differs by", "mlp: "),
 ]
 

@@ -4,12 +4,15 @@ The rules judge the answers in another process.
 """
 
 import gc
-from itertools import cycle
+import time
+from collections.abc import Sequence
+from itertools import accumulate, cycle, islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from frameworks.contract import Trainer, Unavailable
+from frameworks.contract import Adapter, Trainer, Unavailable
 from frameworks.workloads import Weights, Workload, from_dict, initial_weights
 from frameworks.workloads.distance import relative
 from frameworks.workloads.smaller import batches
@@ -23,6 +26,10 @@ from workflows.worker.worker import main
 
 STEPS = 5
 REPEATS = 3  # of a timed trial
+# Turns of a loader, each from the middle of the mini-batches and beyond their end; the last one
+# begins where the first one did.
+LOADED = ([5, 6, 7, 0, 1, 2, 3, 4], [2, 3, 4, 5, 6, 7, 0], [5, 6, 7, 0, 1, 2, 3, 4])
+PREPARING_S, RESTING_S = 0.03, 0.3  # of a mini-batch; for workers to go as far ahead as they do
 
 
 class Requests(Handlers):
@@ -215,6 +222,72 @@ class Requests(Handlers):
         del trainer
         gc.collect()
         return {}
+
+    def deliver(
+        self, workload: dict[str, Any], variant: str, workers: int, notes: str
+    ) -> dict[str, Any]:
+        """Turns of the adapter's own loader: what is wrong with the mini-batches, how many were
+        asked for and how many were prepared, how many of them beyond the first before a second was
+        asked for, and how many at once. No turns if it offers none."""
+        if type(self.adapter).loader is Adapter.loader:
+            return {"turns": []}
+        batches = drawn(from_dict(workload), 1 + max(LOADED[0]))
+        prepare = Preparation(batches, Path(notes))
+        own, turns = self.adapter.loader(prepare, workers), []
+        for numbers in LOADED:
+            prepare.notes.write_bytes(b"")
+            rest = own(numbers)
+            given = list(islice(rest, 1))
+            time.sleep(RESTING_S)
+            ahead = prepare.notes.read_bytes().count(BEGUN) - 1
+            given += rest
+            noted = prepare.notes.read_bytes()
+            at_once = max(accumulate(1 if one == BEGUN[0] else -1 for one in noted), default=0)
+            turns.append(
+                {
+                    "wrong": misdelivered(given, [batches[number] for number in numbers]),
+                    "asked": len(numbers),
+                    "prepared": noted.count(BEGUN),
+                    "ahead": ahead,
+                    "at_once": at_once,
+                }
+            )
+        return {"turns": turns}
+
+
+BEGUN, DONE = b"+", b"-"
+
+
+class Preparation:
+    """Prepares mini-batches slowly, and notes when it begins and when it is done. In a file,
+    because it may do so in other processes."""
+
+    def __init__(self, batches: Sequence[Batch], notes: Path) -> None:
+        self.batches, self.notes = batches, notes
+
+    def __call__(self, number: int) -> Batch:
+        self.note(BEGUN)
+        time.sleep(PREPARING_S)
+        self.note(DONE)
+        inputs, targets = self.batches[number]
+        return inputs.copy(), targets.copy()
+
+    def note(self, what: bytes) -> None:
+        with self.notes.open("ab") as file:
+            file.write(what)
+
+
+def misdelivered(given: Sequence[Any], wanted: Sequence[Batch]) -> str:
+    """The first mini-batch of a loader that is not as wanted, "" if there is none."""
+    for place, (pair, batch) in enumerate(zip(given, wanted, strict=False), 1):
+        for name, array, right in zip(("inputs", "targets"), pair, batch, strict=False):
+            if not isinstance(array, np.ndarray):
+                return f"{name} of mini-batch {place} are {type(array).__name__}, no NumPy array"
+            if array.dtype != right.dtype or not np.array_equal(array, right):
+                return f"{name} of mini-batch {place} are not those that were prepared"
+    if len(given) != len(wanted):
+        return f"{len(given)} mini-batches, {len(wanted)} were asked for"
+    return ""
 
 
 def drawn(workload: Workload, count: int) -> list[Batch]:

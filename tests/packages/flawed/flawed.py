@@ -30,6 +30,12 @@ FLAWS = {
     "asynchronous": "flawed_training:BlocksOnItsGpu",
     "threads": "flawed_training:ThreeThreads",
     "certificate": "flawed_training:ErrsLate",
+    "loader-not-there": "flawed_loaders:NotThere",
+    "loader": "flawed_loaders:AnotherOrder",
+    "loader-memory": "flawed_loaders:OneMemory",
+    "loader-kept": "flawed_loaders:Keeps",
+    "loader-ahead": "flawed_loaders:FarAhead",
+    "loader-workers": "flawed_loaders:OneWorker",
 }
 
 
@@ -48,6 +54,8 @@ def __getattr__(name):
         return described(rule, "flawed_adapters:Float32Only", **more)
     if rule == "precision-undeclared":
         return described(rule, "flawed_adapters:SinglePrecision", precisions=("float32",))
+    if rule == "loader-unnamed":
+        return described(rule, "flawed_adapters:Flawed", loader=False)
     if rule in FLAWS:
         return described(rule, FLAWS[rule])
     raise AttributeError(name)
@@ -61,5 +69,5 @@ def described(rule, adapter, deviations=(), **more):
         install="comes with the tests",
         adapter=adapter,
         variants={"default": Variant(f"breaks {rule}", deviations=deviations)},
-        **more,
+        **{"loader": True, **more},
     )

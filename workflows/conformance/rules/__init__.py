@@ -5,10 +5,11 @@ from workflows.conformance.rules import (
     certificates,
     conditions,
     description,
+    loaders,
     timing,
     trainers,
     truths,
 )
 
-MODULES = (description, conditions, trainers, truths, timing, certificates)
+MODULES = (description, conditions, trainers, truths, timing, loaders, certificates)
 RULES: dict[str, Rule] = {rule.name: rule for module in MODULES for rule in module.RULES}
