@@ -3,6 +3,7 @@ same process."""
 
 import math
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import pandas as pd
@@ -13,7 +14,9 @@ from analysis.findings.comparisons import ratios
 from analysis.findings.fairness.loss_check import LossCheck
 from analysis.format import count
 from analysis.stats.inference import Estimate, estimate, student
-from frameworks.workloads.datasets.pixels import STORED
+from frameworks.workloads.datasets.pixels import OWN, STORED
+
+NAMES = MappingProxyType({"pytorch": "DataLoader", "tensorflow": "tf.data"})  # of own loaders
 
 
 @dataclass(frozen=True)
@@ -61,14 +64,21 @@ class LoadingLine:
 
     @property
     def loaders(self) -> int:
-        """How many threads or processes prepare mini-batches ahead."""
+        """How many threads, processes or workers prepare mini-batches ahead."""
         return int(self.loader.partition("-")[2] or 0)
 
     @property
+    def by(self) -> str:
+        """Who prepares mini-batches: `inline`, `threads`, `processes`, `DataLoader`"""
+        return NAMES.get(self.id.framework, "own loader") if self.kind == OWN else self.kind
+
+    @property
     def words(self) -> str:
-        """`inline`, `1 thread`, `2 processes`"""
+        """`inline`, `1 thread`, `2 processes`, `DataLoader, 2 workers`"""
         one = {"threads": "thread", "processes": "process"}.get(self.kind)
-        return count(self.loaders, one, self.kind) if one else self.kind
+        if one:
+            return count(self.loaders, one, self.kind)
+        return f"{self.by}, {count(self.loaders, 'worker')}" if self.loaders else self.by
 
 
 def loading_lines(

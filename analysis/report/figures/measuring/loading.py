@@ -12,6 +12,7 @@ from analysis.report.figures.panels import Panels, fitting
 from analysis.report.figures.style import INK, Figure, Theme, bare, canvas
 from analysis.report.prose import spread
 
+LETTERS = 32  # of a label: `TensorFlow, tf.data, 2 workers`
 THICK = 0.7  # of the distance between bars
 ROW, AROUND = 0.2, 0.75  # inches: a bar, and what is above and below those of a panel
 PALE = {"transfer and step": 1.0, "waiting for the loader": 0.4}  # opacity
@@ -29,7 +30,7 @@ def loading(findings: Findings, theme: Theme, name: str) -> Figure | None:
                 bar(axes, labels.index(label(rows[one])), rows[one], theme)
             axes.axvline(1, color=INK, linewidth=1.1)
             axes.set_ylim(len(labels) - 0.5, -0.5)
-            axes.set_yticks(range(len(labels)), [fitting(text) for text in labels])
+            axes.set_yticks(range(len(labels)), [fitting(text, LETTERS) for text in labels])
             axes.set_xlim(0, max(reach(rows[one]) for one in benchmarks))
             axes.set_xlabel("times as long as without")
             bare(axes, "x")
@@ -50,7 +51,7 @@ def loading(findings: Findings, theme: Theme, name: str) -> Figure | None:
 
 
 def label(row: LoadingLine) -> str:
-    """`PyTorch, 1 thread`; `PyTorch tuned, inline`"""
+    """`PyTorch, 1 thread`; `PyTorch tuned, inline`; `PyTorch, DataLoader, 2 workers`"""
     own = f" {row.of}" * (row.of != "default")
     return f"{title(row.id.framework)}{own}, {row.words}"
 
@@ -77,6 +78,6 @@ def bar(axes: Axes, height: int, row: LoadingLine, theme: Theme) -> None:
 def finding(rows: Sequence[LoadingLine]) -> str:
     found: dict[str, list[float]] = {}
     for row in rows:
-        found.setdefault(row.words, []).append(row.estimate.ratio or 0.0)
-    parts = [f"{spread(min(own), max(own))} ({words})" for words, own in found.items()]
+        found.setdefault(row.by, []).append(row.estimate.ratio or 0.0)
+    parts = [f"{spread(min(own), max(own))} ({by})" for by, own in found.items()]
     return f"By loader, a mini-batch takes {listing(parts)} times as long as without preparation."

@@ -10,11 +10,9 @@ from analysis.report.tables import Table, intervals
 
 
 def waits(rows: list[LoadingLine]) -> str:
-    """How long steps wait with each loader."""
-    by_loader = grouped((row.words, row.waiting_ms or 0.0) for row in rows if row.estimate.ratio)
-    shown = (
-        f"{two(min(own))} to {milliseconds(max(own))} ({words})" for words, own in by_loader.items()
-    )
+    """How long steps wait, by what prepares their mini-batches."""
+    waited = grouped((row.by, row.waiting_ms or 0.0) for row in rows if row.estimate.ratio)
+    shown = (f"{two(min(own))} to {milliseconds(max(own))} ({by})" for by, own in waited.items())
     return f"A step waits {listing(shown)} for its mini-batch."
 
 
@@ -60,9 +58,10 @@ SECTION = Section(
     loading,
     about="One NumPy function crops, flips and normalises the pixels of every mini-batch: inline, "
     "when the step asks for it, or ahead of that in threads or processes, each of which works on "
-    "one mini-batch. Step and loader may use all cores. Without preparation the same process "
-    "copies the stored mini-batches. After every turn the harness compares the SHA-256 of the "
-    "mini-batches as delivered, in their order, with that of the stored ones. A loader with others "
-    "has no time. The harness's own time between mini-batches is left out.",
+    "one mini-batch. Each worker of a framework's own loader works on up to two ahead. Step and "
+    "loader may use all cores. Without preparation the same process copies the stored "
+    "mini-batches. After every turn the harness compares the SHA-256 of the mini-batches as "
+    "delivered, in their order, with that of the stored ones. A loader with others has no time. "
+    "The harness's own time between mini-batches is left out.",
     in_markdown=True,
 )

@@ -15,7 +15,7 @@ from analysis.report.sections.measuring.loading import loading_table, waits
 from tests.analysis.recipe import MS, Recipe
 from tests.analysis.synthetic import write
 
-COST = {"stored": 1.0, "inline": 1.3, "threads-1": 1.1, "processes-2": 0.98}
+COST = {"stored": 1.0, "inline": 1.3, "threads-1": 1.1, "processes-2": 0.98, "framework-2": 1.2}
 RECIPE = Recipe(
     workloads=("mlp",),
     variants=("default",),
@@ -38,7 +38,7 @@ def line(findings: Findings, loader: str) -> LoadingLine:
     return row
 
 
-@pytest.mark.parametrize("loader", ["threads-1", "processes-2"])
+@pytest.mark.parametrize("loader", ["threads-1", "processes-2", "framework-2"])
 def test_ratios_are_those_of_the_records(findings: Findings, loader: str) -> None:
     row = line(findings, loader)
     ratio, low, high = row.estimate.ends
@@ -61,14 +61,18 @@ def test_a_loader_that_was_refused_is_a_row_with_the_reason(findings: Findings) 
 def test_the_report_says_it(findings: Findings) -> None:
     rows = [row for row in findings.loading if row.estimate.ratio]
     said = re.fullmatch(
-        r"A step waits (.+) \(1 thread\) and (.+) \(2 processes\) for its mini-batch\.", waits(rows)
+        r"A step waits (.+) \(threads\), (.+) \(processes\) and (.+) \(DataLoader\) for its "
+        r"mini-batch\.",
+        waits(rows),
     )
     assert said and all(re.fullmatch(r"0\.\d+ to 0\.\d+ ms", one) for one in said.groups())
     table = loading_table(findings.loading, 0.95)
-    assert [row[2] for row in table.rows] == ["1 thread", "2 processes"]
+    words = ["1 thread", "2 processes", "DataLoader, 2 workers"]
+    assert [row[2] for row in table.rows] == words
     assert [text for _, text in table.notes] == ["other mini-batches."]
     drawn = loading(findings, Theme(("pytorch",), ("default",)), "loading")
-    assert drawn and "1.1 (1 thread) and 0.98 (2 processes) times" in drawn.finding
+    assert drawn and "1.1 (threads), 0.98 (processes) and 1.2 (DataLoader) times" in drawn.finding
+    assert "PyTorch, DataLoader, 2 workers" in drawn.files["loading.svg"]
 
 
 def test_a_turn_counts_with_the_mean_of_its_mini_batches() -> None:
