@@ -28,9 +28,10 @@ class OffClockLine:
     `processor_ms` is the processor time of the process while nothing was timed, also while others
     had their turns, and `share` is that over the processor time of timed mini-batches. `between_ms`
     is the time from the end of a mini-batch to the next one in its turn, the mean of the shortest
-    nine tenths. `longer_ms` is by how much that exceeds the shortest of the workload. `late_ms` is
-    by how much reading all weights after a turn takes longer than reading them again. `step_ms` is
-    the median time of transfer and step."""
+    nine tenths. `longer_ms` is by how much that exceeds the shortest of the workload; pitfalls do
+    not count, because the losses of one of them are not read. `late_ms` is by how much reading all
+    weights after a turn takes longer than reading them again. `step_ms` is the median time of
+    transfer and step."""
 
     id: BenchmarkId
     processor_ms: float | None
@@ -52,7 +53,8 @@ def off_clock_lines(findings: Findings) -> list[OffClockLine]:
     outside, between, late = processor_s(findings, asked), between_ms(rows), late_ms(findings)
     least: dict[str, float] = {}
     for one, own in between.items():
-        least[one.workload] = min(own, least.get(one.workload, own))
+        if not machine.pitfall(one):
+            least[one.workload] = min(own, least.get(one.workload, own))
     lines = []
     for key, turns in rows.groupby(COLUMNS):
         one = identity(key)
@@ -64,7 +66,7 @@ def off_clock_lines(findings: Findings) -> list[OffClockLine]:
                 None if spent_s is None else 1000 * spent_s / int(turns["weight"].sum()),
                 None if spent_s is None or not inside_s else spent_s / inside_s,
                 ms,
-                None if ms is None else ms - least[one.workload],
+                None if ms is None else ms - least.get(one.workload, ms),
                 late.get(one),
                 float((turns["transfer_ns"] + turns["step_ns"]).median() / 1e6),
             )

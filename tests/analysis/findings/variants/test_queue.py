@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from analysis.findings.findings import Findings
+from analysis.findings.speed import off_clock
 from analysis.findings.variants.queue import QueueLine, doubled
 from analysis.report.figures.sameness.queue import queue
 from analysis.report.figures.style import Theme
@@ -89,6 +90,17 @@ def test_condensed_turns_have_no_first_steps(found_queue: Findings) -> None:
 
 def test_losses_that_are_read_at_every_step_make_no_row(found: Make) -> None:
     assert found(RECIPE).queue == []
+
+
+def test_a_loss_that_is_not_read_makes_nobody_slow_between_steps(
+    found_queue: Findings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = {one: 0.05 if "unread" in one.variant else 0.4 for one in found_queue.measured}
+    monkeypatch.setattr(off_clock, "between_ms", lambda rows: waits)
+    monkeypatch.setattr(off_clock, "processor_s", lambda _, asked: dict.fromkeys(asked, 0.0))
+    rows = off_clock.off_clock_lines(found_queue)
+    longer = {row.id.variant: row.longer_ms for row in rows}
+    assert longer["default"] == 0 and longer["trap-unread"] == pytest.approx(-0.35)
 
 
 def test_one_replicate_has_a_line_without_an_interval(found: Make) -> None:
