@@ -23,6 +23,7 @@ KNOWN = {
     "FCN-R of CNTK": (1024, 13_714_442, 77.6),
     "ResNet-56 of CNTK": (128, 1_730_714, 194.3),
     "ResNet-50 of TensorFlow": (16, 25_557_032, 366.6),
+    "ResNet-50 of Caffe": (16, 25_557_096, 355.3),
     "ResNet-56 of Caffe": (128, 863_242, 96.5),
 }
 
