@@ -30,7 +30,7 @@ def test_both_ways_in(abacus):
 def test_unknown_names_name_the_known(abacus):
     with pytest.raises(
         registry.UnknownFramework,
-        match="known: abacus, jax, keras, machine, noop, pytorch, tensorflow",
+        match="known: abacus, jax, keras, machine, noop, numpy, pytorch, tensorflow",
     ):
         registry.framework("torhc")
 

@@ -3,15 +3,17 @@
 import numpy as np
 import pytest
 
-from frameworks.contract import SETTINGS, Unavailable
-from frameworks.workloads import load
+from frameworks.contract import SETTINGS, Conditions, Unavailable
+from frameworks.registry import framework, open_adapter
+from frameworks.workloads import initial_weights, load
 from tests.adapters.training import Contender
 from workflows.certify.elementwise import OPERATIONS, ulps
 
 CONTENDERS = [
     Contender(name, "default", device)
     for device in ("cpu", "gpu")
-    for name in ("pytorch", "tensorflow", "jax")
+    for name in ("pytorch", "tensorflow", "jax", "numpy")
+    if (name, device) != ("numpy", "gpu")
 ]
 
 
@@ -40,7 +42,7 @@ def test_results_are_those_of_numpy(contender: Contender, kind: str, repeat: int
     assert {*SETTINGS} <= {*settings} and settings["precision"] == "float32"
 
 
-@pytest.mark.parametrize("name", ["pytorch", "tensorflow", "jax"])
+@pytest.mark.parametrize("name", ["pytorch", "tensorflow", "jax", "numpy"])
 def test_a_copy_has_memory_of_its_own(name: str) -> None:
     trainer = Contender(name, "default").trainer(load("copy", {"elements": 1000}), "float32")
     batch = trainer.put(*np.ones((2, 1, 1000), np.float32))
@@ -62,3 +64,16 @@ def test_what_does_not_apply_is_said() -> None:
         Contender("jax", "default").trainer(load("divide", None))
     with pytest.raises(NotImplementedError, match="no layer of kind 'divide'"):
         Contender("keras", "tensorflow").trainer(load("divide", None), "float32")
+
+
+def test_numpy_has_one_thread_of_a_processor() -> None:
+    with pytest.raises(Unavailable, match="NumPy runs on the processor only"):
+        open_adapter(framework("numpy"), Conditions(device="gpu"))
+    adapter, workload = open_adapter(framework("numpy"), Conditions(threads=2)), load("copy", None)
+    with pytest.raises(Unavailable, match="NumPy's operations use one thread, not 2"):
+        adapter.trainer(workload, initial_weights(workload, 1), "default")
+
+
+def test_numpy_trains_no_network() -> None:
+    with pytest.raises(NotImplementedError, match="trains no network; it has single operations"):
+        Contender("numpy", "default").trainer(load("mlp", {"features": 3, "hidden": [2]}))

@@ -9,7 +9,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.speed.elementwise import ELEMENTWISE, firsts
 from analysis.literature.studies import FIRST, OTHERS, POSITION, Pair, read
 from analysis.report.page import write
-from tests.workflows.conftest import SmallStudy, findings_once, several
+from tests.workflows.conftest import SmallStudy, contest_on, findings_once, several
 from workflows.certify.elementwise import ulps
 
 OPERATION = {"divide": {"elements": 5000, "samples": 3, "repeat": 1}, "mlp": False}
@@ -98,3 +98,30 @@ def test_a_report_says_what_was_compared_and_claims_are_judged_by_it(found, tmp_
     assert {row.id.variant: row.usable for row in pairs} == {
         "default": True, "kept": True, "wrong": False, "unwatched": False,
     }  # fmt: skip
+
+
+def test_numpy_is_a_row_with_its_reason_if_it_has_more_threads_or_a_network(study):
+    made = study(
+        contenders=[*several("default"), {"framework": "numpy"}],
+        threads=[1, 2],
+        oversubscribe=True,
+        workloads={**OPERATION, "mlp": {"features": 4, "hidden": [3]}, "mnist-cnn": False},
+        contest={"together": True, "warmup": 2, "rounds": 2, "turn": 2, "discard": 1},
+    )
+    one, two = made.certificate("numpy", "divide").rows
+    assert (one.status, one.ulp, one.versions["numpy"]) == ("agrees", 0, np.__version__)
+    assert (two.status, two.reason) == ("missing", "NumPy's operations use one thread, not 2")
+    for row in made.certificate("numpy", "mlp").rows[:1]:
+        assert row.status == "missing" and row.reason.startswith("NumPy trains no network")
+    made.contest()
+    for workload, reason in (("divide", ""), ("mlp", "NumPy trains no network")):
+        record, rows = contest_on(made.folders, "divide+mlp", workload)
+        found = {own.name: own for own in record.contenders if own.framework == "numpy"}
+        own, more = found["numpy/default/cpu/1"], found["numpy/default/cpu/2"]
+        assert own.status == ("missing" if reason else "ok") and reason in own.reason
+        assert more.status == "missing"
+        assert (reason or "NumPy's operations use one thread, not 2") in more.reason
+        assert ("numpy/default/cpu/1" in {*rows.contender}) is not bool(reason)
+        if not reason:
+            assert (own.settings["precision"], own.settings["device"]) == ("float32", "cpu")
+            assert not {"precision", "device", "denormals", "freed_memory"} & {*own.stated}
