@@ -35,7 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--workload", action="append", choices=list(CATALOGUE), metavar="W",
-        help=f"certify on this workload; may be repeated (default: {', '.join(SMALL)})",
+        help="certify on this workload; may be repeated (default: "
+        f"{', '.join(SMALL)}, or single operations if the framework has nothing else)",
     )  # fmt: skip
     parser.add_argument(
         "--interpreter", default=sys.executable, help="the Python that has the framework"
@@ -74,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.variant,
             arguments.device,
             arguments.threads,
-            dict.fromkeys(arguments.workload or SMALL),
+            arguments.workload and dict.fromkeys(arguments.workload),
             arguments.quick,
             arguments.interpreter,
             say=lambda text: progress.update(len(outcomes), text),

@@ -193,7 +193,7 @@ def test_a_certificate_begins_in_a_fresh_process_unless_it_is_quick(
         def row(self):
             return None
 
-    monkeypatch.setattr(certificates, "Examination", Looked)
+    monkeypatch.setattr(certificates, "examining", lambda plan, name: lambda contender: Looked)
     folders = Folders(tmp_path / "here" / "conformance")
     plan = certificates.planned(subject, folders)
     workload = plan.study.workload("mlp")

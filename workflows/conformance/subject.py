@@ -12,9 +12,10 @@ from typing import Any, Self
 from frameworks.contract import Framework, Unavailable
 from frameworks.device import HOST
 from frameworks.registry import own_variables
-from frameworks.workloads import SMALL, Workload, to_dict
+from frameworks.workloads import SMALL, Workload, load, to_dict
 from frameworks.workloads.optimisers import OPTIMISERS
 from frameworks.workloads.workload import LOSSES
+from workflows.certify.elementwise import OPERATIONS
 from workflows.conformance.networks import BASES, CONVOLUTION, IMAGE, Basis
 from workflows.conformance.worker import Requests
 from workflows.records.limits import TIMEOUT_S
@@ -69,7 +70,8 @@ class Subject:
 
     Args:
         workloads: the workloads to certify, in the form of a study's configuration; by
-            default the small ones of the catalogue.
+            default the small ones of the catalogue, or the single operations of an adapter that
+            builds no network.
         quick: whether certificates take few steps.
         timeout_s: how long an answer may take; by default as long as in a study.
         say: is called with what is being tried.
@@ -93,7 +95,7 @@ class Subject:
     ) -> None:
         self.description, self.variant = description, variant
         self.device, self.threads = device, threads
-        self.workloads = dict.fromkeys(SMALL) if workloads is None else dict(workloads)
+        self.asked = workloads
         self.quick, self.interpreter, self.timeout_s = quick, interpreter, timeout_s
         self.say, self.isolated = say, isolated
         self.processes: dict[KEY, Process] = {}
@@ -228,6 +230,19 @@ class Subject:
             reason = self.refusal(BASES[0].dense())
             raise Unavailable(f"it builds no network of dense layers: {reason}")
         return found
+
+    @cached_property
+    def operations(self) -> list[str]:
+        """The single operations that the adapter performs."""
+        return [kind for kind in OPERATIONS if self.builds(load(kind, None))]
+
+    @cached_property
+    def workloads(self) -> dict[str, Any]:
+        """The workloads to certify, by name."""
+        if self.asked is not None:
+            return dict(self.asked)
+        networks = any(self.builds(basis.dense()) for basis in BASES)
+        return dict.fromkeys(SMALL if networks else self.operations)
 
     @property
     def trained(self) -> list[Workload]:

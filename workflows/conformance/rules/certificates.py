@@ -13,11 +13,10 @@ from frameworks.workloads import Workload, load
 from frameworks.workloads.datasets.mnist import MnistSettings
 from frameworks.workloads.optimisers import OPTIMISERS
 from workflows.certify.as_timed import wrong_fence
-from workflows.certify.certificate import Examination
 from workflows.certify.diagnosis import ALL_WELL, examine
 from workflows.certify.judge import declared, declared_state
 from workflows.certify.runs import FAILED, Reference, Runner
-from workflows.certify.stage import make_reference
+from workflows.certify.stage import examining, make_reference
 from workflows.conformance.engine import Finding, Rule, broken, does_not_apply, holds
 from workflows.conformance.rules.timing import WAIT
 from workflows.conformance.subject import Subject
@@ -101,8 +100,10 @@ def against(
                 if other.status in ("refused", "failed")
             ]
             status = "refused" if others and row.status in OK else row.status
-            steps = f"{asked.steps} steps of {plan.reference.name}" * (status in OK)
-            text = "; ".join(filter(None, [steps, row.reason, *others]))
+            what = f"{asked.steps} steps of {plan.reference.name}"
+            if workload.elementwise:
+                what = "NumPy's results"
+            text = "; ".join(filter(None, [what * (status in OK), row.reason, *others]))
             mend = f"the fence: {WAIT}" if row.reason and row.reason == wrong_fence(row) else NAMED
             return status, text, row.cause or mend
     return alone(subject, workload, folders.root)
@@ -120,7 +121,8 @@ def examined(subject: Subject, plan: Plan, name: str, folders: Folders) -> Certi
         else:
             subject.end(subject.device, subject.threads)
         reference = Reference(folders.reference(name))
-        row = Examination(runner, own, reference, partial(said, subject, name)).row()
+        examination = examining(plan, name)(own)
+        row = examination(runner, own, reference, partial(said, subject, name)).row()
     subject.bury()
     return row
 
@@ -131,6 +133,8 @@ def said(subject: Subject, name: str, text: str) -> None:
 
 def alone(subject: Subject, workload: Workload, scratch: Path) -> tuple[str, str, str]:
     """The certificate without a reference, from a miniature and plain NumPy in float64."""
+    if workload.elementwise:
+        return "missing", f"the certificate of a single operation needs {REFERENCE}", ""
     if subject.finest != "float64":
         return "missing", f"without float64 the certificate needs {REFERENCE}", ""
     scratch.mkdir(parents=True, exist_ok=True)
@@ -199,8 +203,9 @@ def entries(workloads: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     found = {}
     for name, entry in workloads.items():
         found[name] = dict(entry or {})
-        if "layers" not in found[name]:
-            found[name]["samples"] = BATCHES * load(name, entry).batch
+        workload = load(name, entry)
+        if not ("layers" in found[name] or workload.elementwise):
+            found[name]["samples"] = BATCHES * workload.batch
     return found
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from frameworks.contract import Unavailable
 from frameworks.device import DEVICES, GPU, HOST
-from workflows.conformance.engine import Finding, Rule, broken, holds
+from workflows.conformance.engine import Finding, Rule, broken, does_not_apply, holds
 from workflows.conformance.subject import Subject
 from workflows.machine.gpu import computing, gpus
 from workflows.worker.process import WorkerDied
@@ -17,6 +17,8 @@ def build(subject: Subject) -> Finding:
     try:
         basis = subject.basis
     except Unavailable as reason:
+        if kinds := subject.operations:
+            return does_not_apply(f"it has single operations only: {', '.join(kinds)}")
         return broken(str(reason), "build at least dense layers, with a loss and an optimiser")
     return holds(f"dense layers with {basis.loss} and {basis.optimiser}")
 
@@ -160,7 +162,8 @@ AFTER = ("description", "build")
 RULES = (
     Rule(
         "build",
-        "The adapter builds a small network of dense layers, with some loss and some optimiser.",
+        "The adapter builds a small network of dense layers, with some loss and some optimiser, or "
+        "has single operations only.",
         build,
         after=("description",),
     ),
