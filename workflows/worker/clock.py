@@ -21,6 +21,9 @@ FENCES = 5
 LOOKED_AT = 0.1  # share of work left, above which copies of results are considered
 RESTED_S = 0.01  # for a device to finish what a small step may have left
 PAIRS = 9
+# Bytes. glibc takes a larger array from the system by itself and gives it back, which leaves the
+# memory of others as it is.
+LARGE = 32 << 20
 
 Result = TypeVar("Result")
 BatchStream = Iterator[MiniBatch]
@@ -75,8 +78,7 @@ class Turns:
         offer: Offer | None = None,
     ) -> None:
         self.inputs, self.targets, self.folder, self.offer = inputs, targets, folder, offer
-        self.host_inputs = np.empty_like(inputs[0])
-        self.host_targets = np.empty_like(targets[0])
+        self.make_room()
         # A contender and its controls take turns in one process; each has its own count.
         self.steps: Counter[tuple[float, str]] = Counter()
         self.loaders: dict[str, Loader | OwnLoader] = {}
@@ -114,9 +116,16 @@ class Turns:
         self.between_ns = time.process_time_ns() - cpu - sum(row["cpu_ns"] for row in rows)
         self.steps[slowed_by, loader] += count
         self.delivered = loading.end() if loading else ""
+        if self.host_inputs.nbytes > LARGE:
+            self.make_room()  # which gives the memory back until the next turn
         if slowed_by:
             lengthen(rows, slowed_by)
         return {name: [row[name] for row in rows] for name in rows[0]}
+
+    def make_room(self) -> None:
+        """New arrays for a mini-batch. They take no memory before they are written to."""
+        self.host_inputs = np.empty_like(self.inputs[0])
+        self.host_targets = np.empty_like(self.targets[0])
 
     def loader(self, name: str) -> Loader | OwnLoader:
         if name not in self.loaders:

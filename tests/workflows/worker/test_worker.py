@@ -17,6 +17,8 @@ from tests.workflows.worker.conftest import CONDITIONS
 from workflows.records.schema import Contender
 from workflows.worker import training
 from workflows.worker.border import explain
+from workflows.worker.clock import LARGE, Turns
+from workflows.worker.handlers import Handlers, resident_mib
 from workflows.worker.process import WorkerDied, WorkerProcess
 
 
@@ -335,3 +337,54 @@ def test_reasons_fit_on_a_line():
     assert explain(ValueError("a\n  b")) == "ValueError: a b"
     assert explain(MemoryError()).startswith("out of memory")
     assert len(explain(ValueError("x" * 5000))) < 450
+
+
+class Seeing:
+    """A trainer that notes the first number that it is given."""
+
+    def __init__(self):
+        self.seen = []
+
+    def put(self, inputs, targets):
+        self.seen.append(float(inputs.flat[0] + targets.flat[-1]))
+
+    def step(self, batch):
+        pass
+
+    def synchronise(self):
+        pass
+
+    def loss(self):
+        return 0.0
+
+
+@pytest.mark.parametrize(("numbers", "large"), [(LARGE // 4, False), (LARGE // 2, True)])
+def test_arrays_of_large_mini_batches_take_memory_during_their_turns_alone(numbers, large):
+    column = np.broadcast_to(np.float32(2), (1, 1, numbers))
+    turns, trainer = Turns(column, column), Seeing()
+    before, arrays = resident_mib(), None if large else turns.host_inputs
+    for first in (0, 2):
+        turns.turn(trainer, first, 2)
+    assert trainer.seen == [4.0] * 4
+    if large:
+        assert resident_mib() - before < numbers / 2**18 / 2  # of two arrays
+    else:
+        assert turns.host_inputs is arrays
+
+
+def test_results_that_nothing_has_been_written_to_take_no_memory(study):
+    """Those of single operations: each process has one of each size."""
+    made = study(
+        workloads={
+            "mlp": False,
+            "mnist-cnn": False,
+            "divide": {"elements": LARGE // 4, "samples": 1},
+        }
+    )
+    worker = Handlers()
+    worker.open("abacus", **CONDITIONS)
+    before = resident_mib()
+    worker.load(str(made.folders.data / "divide"))
+    assert resident_mib() - before < LARGE / 2**20 / 2
+    (result,) = worker.initial.values()
+    assert result.shape == (LARGE // 4,) and not result.any()
