@@ -238,7 +238,8 @@ def certificates_s(study: Configuration) -> float:
         limits = study.certificate.allowed(workload)
         each_s = CERTIFICATE_STEP_S + narrowed(workload).flops_per_step / FLOAT64_FLOPS
         layers_s = CERTIFICATE_LAYER_S * sum(1 for _ in leaves(workload.stages))
-        total += work * (CERTIFICATE_S + limits.steps * each_s + layers_s) + commands * IMPORTS_S
+        steps = 0 if workload.elementwise else limits.steps
+        total += work * (CERTIFICATE_S + steps * each_s + layers_s) + commands * IMPORTS_S
         whole_s = (limits.full_steps + GRADIENTS) * workload.flops_per_step / FLOAT64_FLOPS
         total += (work + 1) * (whole_s + workload.parameters / COMPARED)
     return total
