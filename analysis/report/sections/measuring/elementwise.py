@@ -2,6 +2,7 @@
 
 from analysis.findings.speed.elementwise import ELEMENTWISE
 from analysis.format import percent
+from analysis.report.figures.measuring.elementwise import operation_times
 from analysis.report.layout import Blocks, Chapter, Paragraph, Section
 from analysis.report.prose import contender, place
 from analysis.report.tables import Table, column, intervals
@@ -49,7 +50,11 @@ def elementwise_table(chapter: Chapter) -> Table:
 def elementwise(chapter: Chapter) -> Blocks:
     if not ELEMENTWISE.of(chapter.findings):
         return []
-    return [elementwise_table(chapter), Paragraph(ABOUT, style="soft")]
+    return [
+        chapter.figure(operation_times),
+        elementwise_table(chapter),
+        Paragraph(ABOUT, style="soft"),
+    ]
 
 
 ABOUT = (
