@@ -1,7 +1,7 @@
 """How long moving numbers takes: to the device, inside its memory, and beside a network's step.
 
 Times follow latency + bytes/bandwidth, fitted by least absolute deviations on the medians of all
-sizes. The interval of the bandwidth is a bootstrap over replicates.
+sizes. The intervals of both are a bootstrap over replicates.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,14 +60,17 @@ class TransferTime:
 
 @dataclass(frozen=True)
 class Bandwidth:
-    """A row of bandwidth.csv: the line through the times of all sizes, and the 95 % interval of
-    its bandwidth. `over_copy` is that bandwidth over that of `copy` under the same conditions."""
+    """A row of bandwidth.csv: the line through the times of all sizes, and the 95 % intervals of
+    its latency and of its bandwidth (`low`, `high`). `over_copy` is that bandwidth over that of
+    `copy` under the same conditions."""
 
     direction: str
     framework: str
     device: str
     threads: int
     latency_us: float
+    latency_low: float
+    latency_high: float
     gb_s: float
     low: float
     high: float
@@ -91,6 +94,7 @@ class TransferShare:
 
 # Microseconds by the number of bytes, each a median of one replicate.
 Sizes = Mapping[int, list[float]]
+Ends = tuple[float, float, float]  # a value, and the ends of its interval
 
 
 def times(machine: Machine) -> dict[Way, dict[int, list[float]]]:
@@ -131,24 +135,28 @@ def bandwidths(found: Mapping[Way, Sizes]) -> list[Bandwidth]:
     lines = {way: fitted(sizes) for way, sizes in found.items() if len(sizes) > 1}
     rows = []
     for way in sorted(lines, key=order):
-        latency, speed, low, high = lines[way]
+        latency, speed = lines[way]
         copied = lines.get(way._replace(direction=COPY))
-        over = speed / copied[1] if copied else None
-        rows.append(Bandwidth(*way, latency, speed, low, high, over))
+        over = speed[0] / copied[1][0] if copied else None
+        rows.append(Bandwidth(*way, *latency, *speed, over))
     return rows
 
 
-def fitted(sizes: Sizes) -> tuple[float, float, float, float]:
-    """Latency in microseconds, bandwidth in GB/s, and the bandwidth's interval."""
+def fitted(sizes: Sizes) -> tuple[Ends, Ends]:
+    """Latency in microseconds and bandwidth in GB/s, each with the ends of its interval."""
     ordered = sorted(sizes)
     own = [np.array(sizes[size]) for size in ordered]
     generator = np.random.default_rng(SEED)
     drawn = [[generator.choice(values, len(values)) for values in own] for _ in range(DRAWS)]
     medians = [np.median([one[place] for one in drawn], axis=1) for place in range(len(ordered))]
-    _, slopes = lines(ordered, np.stack(medians, axis=1))
+    constants, slopes = lines(ordered, np.stack(medians, axis=1))
     latency, slope = line(ordered, [float(np.median(values)) for values in own])
-    low, high = np.quantile(1 / slopes, LEVELS)
-    return latency, 1 / slope / 1e3, float(low) / 1e3, float(high) / 1e3
+    return (latency, *ends(constants)), (1 / slope / 1e3, *ends(1 / slopes / 1e3))
+
+
+def ends(drawn: np.ndarray) -> tuple[float, float]:
+    low, high = np.quantile(drawn, LEVELS)
+    return float(low), float(high)
 
 
 def line(sizes: Sequence[int], values: Sequence[float]) -> tuple[float, float]:

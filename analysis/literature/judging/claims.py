@@ -84,9 +84,8 @@ class Claim:
 
     `study`, `hardware`: what has to be measured, and on what. `calculation`: the name of the
     calculation that decides it instead, some from the times of studies. `pair` and the last five:
-    the ratios that the rule is about (`MeasuredRatio`); an empty tuple means any. One of
-    `workloads` may be two names for the same, like `copy|copy-size-16777216`. `threads` may also be
-    words (devices.py).
+    the ratios that the rule is about (`MeasuredRatio`); an empty tuple means any. `threads` may
+    also be words (devices.py).
     """
 
     id: str
@@ -114,9 +113,8 @@ class Claim:
         return self.study != UNPLANNED
 
     def about(self, row: MeasuredRatio) -> bool:
-        workloads = [name for own in self.workloads for name in own.split("|")]
         named = (
-            (workloads, row.id.workload),
+            (self.workloads, row.id.workload),
             (self.variants, row.id.variant),
             (self.devices, row.id.device),
             (self.frameworks, row.id.framework),
@@ -128,11 +126,7 @@ class Claim:
         each framework."""
         there = {(row.id.workload, row.id.variant) for row in found}
         variants = self.variants or tuple({row.id.variant for row in found})
-        every = all(
-            any((name, variant) in there for name in own.split("|"))
-            for own in self.workloads
-            for variant in variants
-        )
+        every = all((name, variant) in there for name in self.workloads for variant in variants)
         return bool(found) and every and {*self.frameworks} <= {row.id.framework for row in found}
 
 
