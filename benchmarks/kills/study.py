@@ -59,6 +59,13 @@ LOADING: dict[str, Any] = {
     },
     "loaders": ["processes-1"],
 }
+# With PyTorch's own loader, whose processes are forks of a worker.
+FORKS: dict[str, Any] = {
+    **LOADING,
+    "reference": "pytorch",
+    "contenders": [{"framework": "pytorch"}],
+    "loaders": ["processes-1", "framework-1"],
+}
 # With a second worker, which PyTorch starts in a process of its own.
 WORKERS: dict[str, Any] = {
     **SHORT,
@@ -66,7 +73,7 @@ WORKERS: dict[str, Any] = {
     "contenders": [{"framework": "pytorch", "variants": ["default", "two-workers"]}],
     "threads": [2],
 }
-STUDIES = {"plain": CONFIGURATION, "loaders": LOADING, "workers": WORKERS}
+STUDIES = {"plain": CONFIGURATION, "loaders": LOADING, "forks": FORKS, "workers": WORKERS}
 MARK = "SAMESTEP_KILLS"
 RESULTS = ("detections/*.json", "data/*/dataset.json", "certificates/*/*.json", "contests/*/*")
 
