@@ -31,6 +31,7 @@ from analysis.findings.fairness.certificate_steps import (
 from analysis.findings.fairness.certificates import CertificateLine, certificate_lines
 from analysis.findings.fairness.loss_check import LossCheck, check_losses
 from analysis.findings.fairness.settings import SettingLine, setting_lines
+from analysis.findings.fairness.shards import ShardLine, shard_lines
 from analysis.findings.half_width import HalfWidthLine, half_width_lines
 from analysis.findings.harness import HarnessLine, harness_lines
 from analysis.findings.interference import TurnLine, side_by_side, turn_lines, without_flagged
@@ -164,6 +165,7 @@ class Findings:
     certificate = Table(CertificateLine, lambda f: certificate_lines(f.machine))
     agreement = Table(AgreementLine, lambda f: agreement_lines(f.machine))
     gradients = Table(GradientLine, lambda f: gradient_lines(f.machine))
+    shards = Table(ShardLine, lambda f: shard_lines(f.machine), optional=True)
     as_timed = Table(AsTimedLine, lambda f: as_timed_lines(f.machine, f.loss_check), optional=True)
     pitfalls = Table(
         PitfallLine, lambda f: pitfall_lines(f.measurements, f.batches), file="traps", optional=True

@@ -24,7 +24,8 @@ from workflows.records.storage import RecordError, require_size, shown
 
 VERDICTS: dict[str, Verdict] = {name: name for name in get_args(Verdict)}
 NEEDED = ("pairs", "contenders", "missing")  # tables
-OPTIONAL = ("traps", "parts", "elementwise", "settings", "use", "start", "gradients", NAME)
+OPTIONAL = ("traps", "parts", "elementwise", "settings", "use", "start", "gradients", "shards",
+            NAME)  # fmt: skip
 NAMES = {"machine": MACHINE, "workload": WORKLOAD, "framework": FRAMEWORK, "variant": VARIANT,
          "device": DEVICE, "beside": VARIANT,
          "against": r"[A-Za-z0-9][A-Za-z0-9_.+%/-]{0,299}"}  # fmt: skip
@@ -142,7 +143,7 @@ class StudyTables:
     variant runs its steps. `unread`: whether loss and weights are the same if nobody waits, by
     framework. By contender: `memory`, the MiB of a process at its most, less what it had before its
     network; `starts`, what a process takes before its steps; `gradients`, the largest distance of a
-    float32 gradient from the reference's."""
+    float32 gradient from the reference's; `quarters`, that of four shards' mean in float64."""
 
     name: str
     ratios: tuple[MeasuredRatio, ...]
@@ -155,6 +156,7 @@ class StudyTables:
     memory: dict[BenchmarkId, float] = field(default_factory=dict)
     starts: dict[BenchmarkId, Start] = field(default_factory=dict)
     gradients: dict[BenchmarkId, float] = field(default_factory=dict)
+    quarters: dict[BenchmarkId, float] = field(default_factory=dict)
 
     def of(self, pair: Pair) -> list[MeasuredRatio]:
         """The rows of a pair, in its direction."""
@@ -220,11 +222,9 @@ def study(name: str, tables: Mapping[str, Sequence[dict[str, str]]]) -> StudyTab
         starts = {
             contender(row): start(row) for row in tables.get("start", ()) if row["total_high_s"]
         }
-        gradients: dict[BenchmarkId, float] = {}
-        for row in tables.get("gradients", ()):
-            if row["float32"]:
-                own = contender(row)
-                gradients[own] = max(gradients.get(own, 0.0), float(row["float32"]))
+        gradients = largest(tables.get("gradients", ()), "float32")
+        four = [row for row in tables.get("shards", ()) if row["shards"] == "4"]
+        quarters = largest(four, "distance")
     except KeyError as error:
         raise RecordError(f"tables without {shown(error)}; write the report again") from None
     except (ValueError, TypeError, ArithmeticError) as error:
@@ -232,7 +232,7 @@ def study(name: str, tables: Mapping[str, Sequence[dict[str, str]]]) -> StudyTab
     return StudyTables(
         name, ratios, frozenset({HOST.name, *measured}),
         {device: reason for device, reason in missing.items() if device not in measured},
-        times, aliases, modes, ends, memory, starts, gradients,
+        times, aliases, modes, ends, memory, starts, gradients, quarters,
     )  # fmt: skip
 
 
@@ -388,6 +388,12 @@ def compilation(rows: Sequence[dict[str, str]]) -> dict[str, frozenset[str]]:
 def gathered(values: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
     """All values of each framework."""
     return {framework: frozenset(own) for framework, own in grouped(values).items()}
+
+
+def largest(rows: Sequence[dict[str, str]], column: str) -> dict[BenchmarkId, float]:
+    """The largest number of each contender."""
+    found = grouped((contender(row), float(row[column])) for row in rows if row[column])
+    return {one: max(own) for one, own in found.items()}
 
 
 def number(text: str) -> float | None:

@@ -38,6 +38,7 @@ from analysis.report.sections.sameness import (
     equal,
     pitfalls,
     queue,
+    shards,
 )
 
 SECTIONS: tuple[Section | StudySection, ...] = (
@@ -48,6 +49,7 @@ SECTIONS: tuple[Section | StudySection, ...] = (
     parts.SECTION,
     loading.SECTION,
     reduced.SECTION,
+    shards.SECTION,
     alone.SECTION,
     comparisons.SECTION,
     why.SECTION,

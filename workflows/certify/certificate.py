@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from frameworks.contract import Deviation, Setting, Unavailable
-from frameworks.device import DEVICES
 from frameworks.formats import FORMATS, TF32
 from frameworks.registry import framework, is_pitfall
 from frameworks.workloads import Workload
@@ -31,7 +30,7 @@ from workflows.certify.judge import (
     set_aside,
     wrong_gradients,
 )
-from workflows.certify.reduced import declare, require_use, room
+from workflows.certify.reduced import declare, reduced, require_use, room
 from workflows.certify.runs import Reference, Result, Runner, arrays, exact, float32_run, run_with
 from workflows.certify.second_look import (
     Moves,
@@ -230,6 +229,9 @@ class Examination:
                 "same process: do trainers share state?"
             )
         self.result.gradients = gradient_distances(arrays(file), self.reference.gradients())
+        if quarters := self.runner.of_quarters(worker, self.contender, file):
+            off = gradient_distances(quarters, self.reference.gradients())
+            self.result.quarters = max(off.values())
         if wrong_gradients(self.result, self.limits.tolerance):
             self.result.attainable_first = attainable_first(self.runner)
 
@@ -392,9 +394,3 @@ PASSES = ("in_float32", "in_float64")
 def restarted(result: Result) -> list[float]:
     """The relative distance of each loss after a restart from the same step's loss before it."""
     return loss_distances(result.again, result.losses)
-
-
-def reduced(settings: dict[str, Setting], device: str) -> str:
-    """The reduced precision that a trainer's settings name for its products, "" for none."""
-    flags = [name for name in ("tf32_matmul", "tf32_convolution") if settings.get(name) is True]
-    return f"TF32 ({', '.join(flags)})" if flags and DEVICES[device].rounds_to_tf32 else ""

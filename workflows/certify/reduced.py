@@ -12,6 +12,7 @@ refused, however deep the network is.
 from collections.abc import Iterable, Mapping
 
 from frameworks.contract import Setting, Unavailable
+from frameworks.device import DEVICES
 from frameworks.formats import Format
 from frameworks.workloads import Stage, Workload, leaves
 from frameworks.workloads.sequences import LSTM
@@ -40,6 +41,12 @@ def products(stage: Stage) -> int:
     if isinstance(stage.layer, LSTM):
         return stage.input_shape[0]
     return int(stage.multiply_adds > 0)
+
+
+def reduced(settings: dict[str, Setting], device: str) -> str:
+    """The reduced precision that a trainer's settings name for its products, "" for none."""
+    flags = [name for name in ("tf32_matmul", "tf32_convolution") if settings.get(name) is True]
+    return f"TF32 ({', '.join(flags)})" if flags and DEVICES[device].rounds_to_tf32 else ""
 
 
 def require_use(found: Format, workload: Workload, answers: Mapping[str, Setting]) -> None:

@@ -39,6 +39,7 @@ SLOWEST = 1e8  # FLOP/s; a run may take as long as this and an answer of a conte
 SHARING = {"OMP_WAIT_POLICY": "PASSIVE"}
 FENCES = 3  # probes: what a fence leaves undone, it leaves every time
 NEVER_WAITS = "trap-unsynchronised"
+TWO_WORKERS, HALVES = "two-workers", 2  # of two halves of a mini-batch, each has a quarter
 UNREAD = 100  # its steps that nobody waits for
 FAILED = "failed.txt"  # why there are no results of the reference, in their place
 
@@ -281,6 +282,23 @@ class Runner:
             given=bool(part_of(contender)),
             out=str(out.resolve()),
         )
+
+    def of_quarters(
+        self, worker: WorkerProcess, contender: PlannedContender, out: Path
+    ) -> Weights | None:
+        """The gradients of two halves of the first mini-batch, averaged. Two workers share each, so
+        that these are four shards. None for any other variant, and if there are no quarters."""
+        if contender.variant != TWO_WORKERS or self.workload.batch % (2 * HALVES):
+            return None
+        self.load(worker, narrow=False)
+        worker.ask(
+            "gradients_of_parts",
+            variant=contender.variant,
+            optimiser=GRADIENT_SGD,
+            parts=HALVES,
+            out=str(out.resolve()),
+        )
+        return arrays(out)
 
     def unfenced(self, worker: WorkerProcess, contender: PlannedContender) -> float:
         """The share of work left after a fence. If it is too much, the least of a few probes,

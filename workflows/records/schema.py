@@ -318,13 +318,14 @@ class CertificateRow(Contender):
     that may be from float64: the median gradient and the first loss, then any gradient or loss.
     `unfenced` is the share of a step's work that was unfinished when `synchronise` returned.
     `unread`, of a variant that never waits, is whether a hundred steps that nobody waits for end
-    with the same loss and weights, to the last bit, as if each was waited for.
-    `timed` is what its variant declares to be in its times besides a step. `cause` is the diagnosis
-    of a refusal. `at_first` is what was wrong in a process that other variants had used, if it was
-    tried again in one of its own. `turns` are its own, if it declares a deviation and has the
-    fewest threads.
-    Of a part of a step, `full` and `turns` are about losses at the initial weights. `ulp` is how
-    far a single operation is from NumPy's, in units in the last place.
+    with the same loss and weights, to the last bit, as if each was waited for. `timed` is what its
+    variant declares to be in its times besides a step. `cause` is the diagnosis of a refusal.
+    `at_first` is what was wrong in a process that other variants had used, if it was tried again in
+    one of its own. `turns` are its own, if it declares a deviation and has the fewest threads.
+    `quarters`, of two workers, is how far the mean of their gradients of both halves of a mini-
+    batch is from the whole's, at most. Of a part of a step, `full` and `turns` are about losses at
+    the initial weights. `ulp` is how far a single operation is from NumPy's, in units in the last
+    place.
     """
 
     status: Agreement
@@ -355,6 +356,7 @@ class CertificateRow(Contender):
     again: list[Distance] = []
     unfenced: Amount | None = None
     unread: bool | None = None
+    quarters: Distance | None = None
     ulp: Distance | None = None
     timed: str = ""
     losses: list[float] = []  # float64, of the long run

@@ -138,6 +138,7 @@ ANSWERS: dict[str, type[Answer]] = {
     "unread": Unread,
     "train": TrainedRun,
     "gradients": Gradients,
+    "gradients_of_parts": Answer,
     "train_turns": TrainedTurns,
     "weights": AfterTurn,
     "record_run": Recorded,

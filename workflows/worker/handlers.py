@@ -238,6 +238,23 @@ class Handlers:
         np.savez(out, **own)  # type: ignore[arg-type]
         return {"strange": strange, "settings": as_settings(trainer.settings() if settings else {})}
 
+    def gradients_of_parts(
+        self, variant: str, out: str, optimiser: Any, parts: int
+    ) -> dict[str, Any]:
+        """The gradients of equal parts of the first mini-batch, each of a new trainer and taken as
+        in `gradients`: their mean goes to the file `out`."""
+        whole, mean = self.altered(optimiser), dict[str, np.ndarray]()
+        workload = replace(whole, batch=whole.batch // parts)
+        for batch in zip(*(np.split(array, parts) for array in self.mini_batch(0)), strict=True):
+            trainer = self.new_trainer(workload, self.initial, variant)
+            rate = workload.optimiser.learning_rate
+            found, _ = training.gradients(trainer, batch, self.initial, rate)
+            mean = {name: mean.get(name, 0.0) + value / parts for name, value in found.items()}
+        self.require_original()
+        own = {n: value for n, value in mean.items() if n not in workload.without_gradient}
+        np.savez(out, **own)  # type: ignore[arg-type]
+        return {}
+
     def train_turns(self, variant: str, turns: list[list[int]], read: int) -> dict[str, Any]:
         """Take turns without timing, each from the initial weights: the loss of every step, and
         samples of the weights before a turn and after the turn in place `read`.

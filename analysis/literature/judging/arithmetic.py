@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import yaml
 
-from analysis.format import count, listing, three, title, with_ends
+from analysis.format import count, listing, scientific, three, title, with_ends
 from analysis.literature.peaks import processors, shares
 from analysis.literature.studies import (
     ALIASES,
@@ -165,24 +165,29 @@ SPLIT, NORMALISED = ("fcn-s", "alexnet-s", "fcn-r", "lstm"), ("resnet-50", "resn
 
 
 def gradients_of_shards(studies: Sequence[StudyTables], name: str) -> Calculation | None:
-    """Whether PyTorch's gradients of two halves, averaged, are those of the whole. The certificate
-    of two workers must agree on every network without batch normalisation, and must not agree on
-    those with it. None if either kind was not tried."""
+    """Whether PyTorch's gradients of two halves, averaged, are those of the whole, and of four
+    quarters, if certificates tried them. The certificate of two workers must agree on every network
+    without batch normalisation, and must not agree on those with it. None if either kind was not
+    tried."""
     rows = {
-        row.id.workload: row
+        row.id.workload: (row, study.quarters.get(row.id))
         for study in studies
         for row in study.of(WORKERS)
         if row.id.framework == "pytorch" and (row.certificate or REFUSED in row.reason)
     }
-    off = {own: distance(row.certificate) for own, row in rows.items()}
+    off = {
+        own: [distance(row.certificate), *([] if quarters is None else [quarters])]
+        for own, (row, quarters) in rows.items()
+    }
     split, normalised = ([own for own in kind if own in rows] for kind in (SPLIT, NORMALISED))
     if not split or not normalised:
         return None
-    alike = max(off[own] for own in split) <= ALIKE < min(off[own] for own in normalised)
-    said = [
-        f"{workload(own)}: {rows[own].certificate or rows[own].reason.partition(REFUSED)[2]}"
-        for own in (*split, *normalised)
-    ]
+    alike = max(max(off[own]) for own in split) <= ALIKE < min(min(off[own]) for own in normalised)
+    said = []
+    for own in (*split, *normalised):
+        row, quarters = rows[own]
+        said.append(f"{workload(own)}: {row.certificate or row.reason.partition(REFUSED)[2]}")
+        said += [] if quarters is None else [f"four quarters to {scientific(quarters)}"]
     absent = listing([workload(own) for own in SPLIT if own not in rows])
     said += [f"not measured: {absent}"] if absent else []
     return Calculation(None if alike and absent else alike, f"two halves; {'; '.join(said)}")

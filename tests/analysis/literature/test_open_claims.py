@@ -222,3 +222,21 @@ def test_two_workers_have_a_table_with_or_without_a_ratio(tmp_path: Path) -> Non
     assert second.median_ms == 125
     (untimed,) = divided([planted(shared("lstm", 1.25))])
     assert untimed.median_ms is None and untimed.speedup
+
+
+def test_four_shards_count_if_certificates_tried_them() -> None:
+    split, other = [shared(name) for name in SPLIT], shared("resnet-56", **REFUSED)
+
+    def found(**quarters: float) -> Judgement:
+        own = {row.id: quarters[row.id.workload.replace("-", "_")] for row in (*split, other)
+               if row.id.workload.replace("-", "_") in quarters}  # fmt: skip
+        return judged(replace(planted(*split, other), quarters=own))["C58"]
+
+    right = dict.fromkeys(("fcn_s", "alexnet_s", "fcn_r", "lstm"), 3e-15)
+    holds = found(**right, resnet_56=2e-2)
+    assert holds.verdict == "holds here" and "LSTM: agrees to 1e-14; four quarters to 3.0e-15" in (
+        holds.why
+    )
+    assert found(**right).verdict == found().verdict == "holds here"
+    assert found(**{**right, "lstm": 1e-9}).verdict == "does not hold here"
+    assert found(**right, resnet_56=1e-14).verdict == "does not hold here"

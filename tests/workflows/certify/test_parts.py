@@ -3,6 +3,7 @@
 import pytest
 
 from tests.workflows.conftest import certified_once, several
+from tests.workflows.conftest import rows as certified_rows
 from workflows.records.schema import CertificateRow
 
 PARTS = (
@@ -45,6 +46,17 @@ def test_a_wrong_part_is_refused(rows, variant, words):
     row = rows[variant]
     assert row.status == "refused"
     assert row.reason.startswith(words), row.reason
+
+
+@pytest.mark.parametrize(("batch", "tried"), [(8, True), (6, False)])
+def test_two_workers_gradients_of_both_halves_are_averaged(study, monkeypatch, batch, tried):
+    """Abacus has no such variant; any other will do."""
+    monkeypatch.setattr("workflows.certify.runs.TWO_WORKERS", "kept")
+    mlp = {"features": 20, "hidden": [8], "samples": 400, "batch": batch}
+    limits = {"steps": 10, "optimisers": []}
+    found = certified_rows(study, "kept", workloads={"mlp": mlp}, certificate=limits)
+    assert (found["kept"].quarters is not None) == tried
+    assert (found["kept"].quarters or 0.0) <= 1e-12 and found["default"].quarters is None
 
 
 def test_a_part_without_gradients_is_missing(rows):

@@ -170,6 +170,20 @@ def test_a_trace_leaves_losses_and_weights_by_step(worker, tmp_path):
     assert traced(restart=3)["again"] == losses[:3]
 
 
+@pytest.mark.parametrize("parts", [2, 4])
+def test_the_mean_of_the_gradients_of_parts_is_that_of_the_whole(worker, tmp_path, parts):
+    given, sgd = [], {"sgd": {"learning_rate": 2.0**19}}
+    new_trainer = worker.new_trainer
+    worker.new_trainer = lambda *own: (given.append(own[0].batch), new_trainer(*own))[1]
+    worker.gradients("default", str(tmp_path / "whole.npz"), sgd)
+    worker.gradients_of_parts("default", str(tmp_path / "parts.npz"), sgd, parts)
+    assert given == [4, *[4 // parts] * parts]
+    with np.load(tmp_path / "whole.npz") as whole, np.load(tmp_path / "parts.npz") as mean:
+        assert {*whole} == {*mean}
+        for name in whole:
+            np.testing.assert_allclose(mean[name], whole[name], rtol=1e-4, atol=1e-7)
+
+
 def test_gradients_are_those_of_the_loss(worker, tmp_path):
     worker.gradients("default", str(tmp_path / "g.npz"), {"sgd": {"learning_rate": 2.0**19}})
     with np.load(tmp_path / "g.npz") as file:
