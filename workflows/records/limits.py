@@ -141,3 +141,13 @@ def bounded(value: Any) -> Any:
 
 
 Anything = Annotated[dict[str, Any], AfterValidator(bounded)]
+
+
+def hasty(schema: Any) -> Any:
+    """A schema of pydantic-core that stops at the first fault of a list or a dictionary."""
+    if isinstance(schema, list | tuple):
+        return type(schema)(map(hasty, schema))
+    if not isinstance(schema, dict):
+        return schema
+    stops = {"fail_fast": True} if schema.get("type") in ("list", "dict") else {}
+    return {key: hasty(value) for key, value in schema.items()} | stops

@@ -37,6 +37,7 @@ from workflows.records.limits import (
     VariantName,
     WorkloadName,
     bounded,
+    hasty,
 )
 from workflows.records.thresholds import DECLARED_STEPS, FLOAT32_LOSS
 
@@ -55,16 +56,6 @@ Setting = str | int | float | bool
 # The title of a format of frameworks/formats.py, perhaps with the setting that names it.
 Reduced = Annotated[str, Field(pattern=r"^((bfloat16|TF32)( \(.*\))?)?$")]
 Settings = Annotated[dict[str, Setting], AfterValidator(bounded)]
-
-
-def hasty(schema: Any) -> Any:
-    """A schema of pydantic-core that stops at the first fault of a list or a dictionary."""
-    if isinstance(schema, list | tuple):
-        return type(schema)(map(hasty, schema))
-    if not isinstance(schema, dict):
-        return schema
-    stops = {"fail_fast": True} if schema.get("type") in ("list", "dict") else {}
-    return {key: hasty(value) for key, value in schema.items()} | stops
 
 
 class Record(BaseModel):
