@@ -116,9 +116,8 @@ class Figure:
             settle(self.drawn)
             self.drawn.set_facecolor("none")
             # `savefig` would draw all of it twice, to lay out what is laid out already.
-            FigureCanvasSVG(self.drawn).print_svg(
-                written, metadata={"Date": None, "Creator": None}
-            )
+            drawing: Any = FigureCanvasSVG(self.drawn)
+            drawing.print_svg(written, metadata={"Date": None, "Creator": None})
         coordinates = r'\b(?:d|x|y)="[^"]*"'
         return re.sub(
             coordinates, lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), written.getvalue()

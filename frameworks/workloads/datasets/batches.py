@@ -9,9 +9,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-Kind = Literal[
-    "normal", "mnist", "stand-in", "tokens", "pixels"
-]  # of data sets
+Kind = Literal["normal", "mnist", "stand-in", "tokens", "pixels"]  # of data sets
 INPUTS, TARGETS, PIXELS = "inputs.npy", "targets.npy", "pixels.npy"
 
 # Initial weights are drawn from `default_rng(seed)`, which is that of [seed, 0]: start at 1.

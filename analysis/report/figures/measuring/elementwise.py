@@ -8,10 +8,11 @@ from matplotlib.lines import Line2D
 
 from analysis.data.results import grouped
 from analysis.findings.findings import Findings
+from analysis.findings.matrix import Column
 from analysis.findings.speed.elementwise import ELEMENTWISE, ElementwiseLine
 from analysis.findings.sweeps import sweeps
 from analysis.format import count, listing, percent, title
-from analysis.report.figures.panels import Panel, fitting, logarithmic, on_what, who
+from analysis.report.figures.panels import fitting, logarithmic, who
 from analysis.report.figures.style import INK, WIDTH, Figure, Theme, bare, canvas
 from analysis.report.prose import size, spread
 from frameworks.workloads import load
@@ -36,8 +37,8 @@ def operation_times(findings: Findings, theme: Theme, name: str) -> Figure | Non
         grid = drawn.subplots(len(names), len(conditions), squeeze=False, sharex=True, sharey="row")
         for axes_row, sweep in zip(grid, names, strict=True):
             for axes, condition in zip(axes_row, conditions, strict=True):
-                panel = Panel(sweep, *condition)
-                axes.set_title(f"{fitting(sweep)}\n{on_what(panel)}")
+                panel = Column(sweep, *condition)
+                axes.set_title(f"{fitting(sweep)}\n{panel.on}")
                 draw(axes, shown.get(panel, []), theme)
             axes_row[0].set_ylabel("µs")
             logarithmic(axes_row[0], "y")
@@ -73,11 +74,11 @@ def operation_times(findings: Findings, theme: Theme, name: str) -> Figure | Non
         )
 
 
-def panels(findings: Findings) -> Mapping[Panel, Lines]:
+def panels(findings: Findings) -> Mapping[Column, Lines]:
     """The rows of each sweep by device and number of threads, from small to large."""
     found = grouped((row.id.workload, row) for row in ELEMENTWISE.of(findings))
     return grouped(
-        (Panel(sweep.name, row.id.device, row.id.threads), row)
+        (Column(sweep.name, row.id.device, row.id.threads), row)
         for sweep in sweeps(findings.machine)
         for name in sweep.workloads
         for row in found.get(name, [])
