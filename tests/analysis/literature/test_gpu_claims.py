@@ -40,7 +40,7 @@ from tests.analysis.literature.test_claims import NETWORKS, judged, planted
 from tests.analysis.literature.test_rules import row
 from tests.analysis.recipe import Recipe
 
-COPIES, FILLS = "copy-size-67108864", "fill-size-16777216"
+COPIES, FILLS = "copy-size-16777216", "fill-size-16777216"
 LACKS = "needs a study that has not been run"
 CROSSED = Pair(CROSSOVER, WITH, WITHOUT)
 BRINGING = Pair(VECTOR, COPIED, BROUGHT)
