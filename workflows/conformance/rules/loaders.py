@@ -54,5 +54,6 @@ RULES = (
         "in their order, each prepared for this turn by as many workers as were asked for.",
         loader,
         ("description", "build"),
+        isolated=True,  # a loader may fork its process, which other frameworks' threads can halt
     ),
 )
