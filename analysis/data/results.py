@@ -28,6 +28,23 @@ DEFAULT, TUNED = "default", "tuned"
 USUAL = (DEFAULT, TUNED)  # all other variants are opt-in
 
 
+class Column(NamedTuple):
+    """The conditions under which contenders are comparable."""
+
+    workload: str
+    device: str
+    threads: int
+
+    @property
+    def on(self) -> str:
+        """`CPU, 2 threads`"""
+        return crossed([(self.device, self.threads)])
+
+    @property
+    def on_host(self) -> bool:
+        return self.device == HOST.name
+
+
 class BenchmarkId(NamedTuple):
     """One contender in one workload: the identity that rows of most tables carry as `id`."""
 
@@ -47,13 +64,17 @@ class BenchmarkId(NamedTuple):
         return f"{title(self.framework)} {self.variant}"
 
     @property
+    def column(self) -> Column:
+        return Column(self.workload, self.device, self.threads)
+
+    @property
     def on(self) -> str:
         """`CPU, 2 threads`"""
-        return crossed([(self.device, self.threads)])
+        return self.column.on
 
     @property
     def on_host(self) -> bool:
-        return self.device == HOST.name
+        return self.column.on_host
 
     @classmethod
     def of(cls, workload: str, one: Contender) -> "BenchmarkId":

@@ -3,33 +3,14 @@ the same workload, device and number of threads."""
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from analysis.data.processes import Measurements, logs
-from analysis.data.results import BenchmarkId, grouped
+from analysis.data.results import BenchmarkId, Column, grouped
 from analysis.findings.comparisons import permission, quickest_of, ratios
 from analysis.findings.fairness.certificates import Certificates, declares
 from analysis.findings.fairness.loss_check import LossCheck
-from analysis.format import crossed
 from analysis.stats.inference import Estimate, estimates
-from frameworks.device import HOST
-
-
-class Column(NamedTuple):
-    """The conditions under which contenders are comparable."""
-
-    workload: str
-    device: str
-    threads: int
-
-    @property
-    def on(self) -> str:
-        """`CPU, 2 threads`"""
-        return crossed([(self.device, self.threads)])
-
-    @property
-    def on_host(self) -> bool:
-        return self.device == HOST.name
 
 
 @dataclass(frozen=True)
@@ -63,11 +44,7 @@ class MatrixLine:
 
     @property
     def column(self) -> Column:
-        return column(self.id)
-
-
-def column(one: BenchmarkId) -> Column:
-    return Column(one.workload, one.device, one.threads)
+        return self.id.column
 
 
 def matrix_lines(found: Measurements, check: LossCheck) -> list[MatrixLine]:
@@ -82,9 +59,9 @@ def matrix_lines(found: Measurements, check: LossCheck) -> list[MatrixLine]:
         if one in found.processes
     }
     sound = [one for one in times if one not in found.unsteady and not alone[one][1]]
-    groups = grouped((column(one), one) for one in sound)
+    groups = grouped((one.column, one) for one in sound)
     bases = {at: quickest_of(own, times, certificates, check) for at, own in groups.items()}
-    pairs = [(one, bases.get(column(one))) for one in members]
+    pairs = [(one, bases.get(one.column)) for one in members]
     own = [
         ratios(one, base, found, permission(one, base, certificates, check)[1])
         if base and base != one

@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from types import MappingProxyType
 
-from analysis.data.results import DEFAULT, BenchmarkId
-from analysis.findings.matrix import Column
+from analysis.data.results import DEFAULT, BenchmarkId, Column
 from analysis.format import alike, count, crossed, device, percent, title
 from frameworks.workloads import TITLES
 

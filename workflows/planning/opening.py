@@ -224,7 +224,7 @@ def contest_s(study: Configuration) -> float:
     for workload in map(study.workload, study.workloads):
         total += sum(BUILD_S + steps * step_s(one, workload) for one in own)
     copies = [one for one in (*controls(study, own), *loaded(study, own)) if not one.missing]
-    return total * (1 + len(copies) / len(own))
+    return total + total / max(len(own), 1) * len(copies)
 
 
 def certificates_s(study: Configuration) -> float:

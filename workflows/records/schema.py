@@ -66,7 +66,8 @@ class Record(BaseModel):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Checks stop at a list's or an object's first fault. All faults may take much memory."""
+        """Checks stop at the first fault of a list or an object. Otherwise, the descriptions of all
+        faults would take more memory than the values."""
         return hasty(handler(source))
 
 
@@ -313,10 +314,10 @@ class CertificateRow(Contender):
     variant declares to be in its times besides a step. `cause` is the diagnosis of a refusal.
     `at_first` is what was wrong in a process that other variants had used, if it was tried again in
     one of its own. `turns` are its own, if it declares a deviation and has the fewest threads.
-    `quarters`, of two workers, is how far the mean of their gradients of both halves of a mini-
-    batch is from the whole's, at most. Of a part of a step, `full` and `turns` are about losses at
-    the initial weights. `ulp` is how far a single operation is from NumPy's, in units in the last
-    place.
+    `quarters`, of two workers, is how far the mean of their gradients of both halves of a
+    mini-batch is from the whole's, at most. Of a part of a step, `full` and `turns` are about
+    losses at the initial weights. `ulp` is how far a single operation is from NumPy's, in units in
+    the last place.
     """
 
     status: Agreement

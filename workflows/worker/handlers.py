@@ -233,9 +233,7 @@ class Handlers:
         else:
             rate = workload.optimiser.learning_rate
             found, strange = training.gradients(trainer, self.mini_batch(batch), self.initial, rate)
-        self.require_original()
-        own = {n: value for n, value in found.items() if n not in workload.without_gradient}
-        np.savez(out, **own)  # type: ignore[arg-type]
+        self.save_gradients(out, found, workload)
         return {"strange": strange, "settings": as_settings(trainer.settings() if settings else {})}
 
     def gradients_of_parts(
@@ -244,16 +242,19 @@ class Handlers:
         """The gradients of equal parts of the first mini-batch, each of a new trainer and taken as
         in `gradients`: their mean goes to the file `out`."""
         whole, mean = self.altered(optimiser), dict[str, np.ndarray]()
-        workload = replace(whole, batch=whole.batch // parts)
+        workload, rate = replace(whole, batch=whole.batch // parts), whole.optimiser.learning_rate
         for batch in zip(*(np.split(array, parts) for array in self.mini_batch(0)), strict=True):
             trainer = self.new_trainer(workload, self.initial, variant)
-            rate = workload.optimiser.learning_rate
             found, _ = training.gradients(trainer, batch, self.initial, rate)
             mean = {name: mean.get(name, 0.0) + value / parts for name, value in found.items()}
-        self.require_original()
-        own = {n: value for n, value in mean.items() if n not in workload.without_gradient}
-        np.savez(out, **own)  # type: ignore[arg-type]
+        self.save_gradients(out, mean, workload)
         return {}
+
+    def save_gradients(self, out: str, found: Weights, workload: Workload) -> None:
+        """To the file `out`, those that the network has."""
+        self.require_original()
+        own = {n: value for n, value in found.items() if n not in workload.without_gradient}
+        np.savez(out, **own)  # type: ignore[arg-type]
 
     def train_turns(self, variant: str, turns: list[list[int]], read: int) -> dict[str, Any]:
         """Take turns without timing, each from the initial weights: the loss of every step, and

@@ -11,8 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 from matplotlib.transforms import blended_transform_factory
 
-from analysis.data.results import BenchmarkId, Row
-from analysis.findings.matrix import Column, column
+from analysis.data.results import BenchmarkId, Column, Row
 from analysis.format import count, device, listing, short, title
 from analysis.report.figures.style import INK, TALLEST, Theme
 from analysis.report.prose import NEAR, WORKLOADS, as_long, two, variant, workload
@@ -28,7 +27,7 @@ class Panels(dict[Column, list[BenchmarkId]]):
 
     def __init__(self, benchmarks: Iterable[BenchmarkId]) -> None:
         for benchmark in benchmarks:
-            self.setdefault(column(benchmark), []).append(benchmark)
+            self.setdefault(benchmark.column, []).append(benchmark)
 
     @property
     def columns(self) -> int:
@@ -74,6 +73,22 @@ class Panels(dict[Column, list[BenchmarkId]]):
             low, high = min(min(pair) for pair in ends), max(max(pair) for pair in ends)
             for axes in group:
                 (axes.set_xlim if which == "x" else axes.set_ylim)(low, high)
+
+
+def curve(
+    axes: Axes,
+    sizes: Sequence[float],
+    ends: Sequence[tuple[float | None, float | None, float | None]],
+    colour: str,
+    dashes: Any = "-",
+) -> None:
+    """A line through values, with the band of their intervals. `ends` has each value and the ends
+    of its interval, None if there is none."""
+    values, low, high = zip(*ends, strict=True)
+    if None not in low:
+        axes.fill_between(sizes, low, high, color=colour, alpha=0.18, linewidth=0)
+    axes.plot(sizes, values, color=colour, marker="o", markersize=3, linewidth=1.4,
+              linestyle=dashes)  # fmt: skip
 
 
 def name(framework: str, own: str) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from analysis.findings.comparisons import Comparison
 from analysis.findings.fairness.certificates import declares
 from analysis.findings.findings import Findings
-from analysis.findings.matrix import column
 from analysis.format import count, title
 from analysis.report.prose import DECLARED, condition, contender, subject, two, workload
 
@@ -40,7 +39,7 @@ def furthest(machines: Sequence[Findings], shared: Sequence[Sequence[Comparison]
     other = title(base.framework) if base.variant == one.variant else contender(base)
     return (
         f"The largest difference is on the {workload(one.workload)} with "
-        f"{condition(column(one))}: {subject(one)} takes {two(ratio(low))} times as long as "
+        f"{condition(one)}: {subject(one)} takes {two(ratio(low))} times as long as "
         f"{other}{f' {DECLARED}' * declared} on {first.machine.name} and {two(ratio(high))} times "
         f"on {last.machine.name}."
     )

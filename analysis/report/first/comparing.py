@@ -4,11 +4,10 @@ one variant."""
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from analysis.data.results import grouped
+from analysis.data.results import Column, grouped
 from analysis.findings.comparisons import PairLine
 from analysis.findings.fairness.certificates import declares
 from analysis.findings.findings import Findings
-from analysis.findings.matrix import Column, column
 from analysis.format import listing, percent, title
 from analysis.report.prose import DECLARED, NEAR, condition, spread, two, workload
 from analysis.stats.inference import Estimate
@@ -59,8 +58,8 @@ def races(findings: Findings, variant: str) -> list[Race]:
     ]
     ms = {row.id: row.median_ms or 0.0 for row in findings.contenders}
     found = []
-    for place in dict.fromkeys(column(row.id) for row in pairs):
-        own = [row for row in pairs if column(row.id) == place]
+    for place in dict.fromkeys(row.id.column for row in pairs):
+        own = [row for row in pairs if row.id.column == place]
         sides = sorted({side for row in own for side in (row.id, row.base)}, key=lambda s: ms[s])
         rivals = tuple(
             rival

@@ -3,9 +3,9 @@ number of threads."""
 
 from collections.abc import Sequence
 
-from analysis.data.results import DEFAULT, TUNED, USUAL, BenchmarkId, order
+from analysis.data.results import DEFAULT, TUNED, USUAL, BenchmarkId, Column, order
 from analysis.findings.findings import Findings
-from analysis.findings.matrix import Column, MatrixLine
+from analysis.findings.matrix import MatrixLine
 from analysis.findings.speed.movement import MOVEMENT
 from analysis.format import alike, sentence, title
 from analysis.report.first import Cell, Matrix, MatrixRow

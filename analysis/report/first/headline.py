@@ -2,11 +2,11 @@
 
 from collections.abc import Collection
 
-from analysis.data.results import DEFAULT, TUNED, grouped
+from analysis.data.results import DEFAULT, TUNED, Column, grouped
 from analysis.findings.comparisons import PairLine
 from analysis.findings.controls import judged
 from analysis.findings.findings import Findings
-from analysis.findings.matrix import Column, MatrixLine
+from analysis.findings.matrix import MatrixLine
 from analysis.findings.speed.use import too_fast
 from analysis.format import count, listing, title
 from analysis.report.first.header import frameworks

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from analysis.data.results import DEFAULT, USUAL
 from analysis.findings.comparisons import Comparison, PairLine
 from analysis.findings.findings import Findings
-from analysis.findings.matrix import column
 from analysis.findings.start import StartLine
 from analysis.findings.sweeps import CROSSOVERS
 from analysis.findings.variants.steps import StepLine
@@ -81,8 +80,8 @@ def tuning(findings: Findings) -> str:
     gains = [row for row in findings.pairs if row.axis == "variant" and tuned(row)]
     if not gains:
         return ""
-    at = column(max(gains, key=size).id)
-    held = sorted((row for row in gains if column(row.id) == at), key=size, reverse=True)[:CUTS]
+    at = max(gains, key=size).id.column
+    held = sorted((row for row in gains if row.id.column == at), key=size, reverse=True)[:CUTS]
     cuts = [
         f"{title(row.id.framework)}'s{' step' * (place == 0)} from {milliseconds(ms[row.base])} to "
         f"{milliseconds(ms[row.id])} ms"

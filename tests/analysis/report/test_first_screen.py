@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from analysis.data.results import Column
 from analysis.findings.findings import Findings
-from analysis.findings.matrix import Column
 from analysis.report.caveats.registry import caveats
 from analysis.report.figures.style import Theme
 from analysis.report.first.comparing import Race, Rival, fastest_and_others

@@ -11,7 +11,7 @@ from analysis.data.results import grouped
 from analysis.findings.findings import Findings
 from analysis.findings.sweeps import CROSSOVERS, CrossoverLine
 from analysis.format import count, device, percent, title
-from analysis.report.figures.panels import fitting, logarithmic
+from analysis.report.figures.panels import curve, fitting, logarithmic
 from analysis.report.figures.style import INK, WIDTH, Figure, Theme, bare, canvas
 from analysis.report.prose import two
 
@@ -30,7 +30,7 @@ def sweep_ratios(findings: Findings, theme: Theme, name: str) -> Figure | None:
             for axes, sweep in zip(axes_row, sweeps, strict=True):
                 axes.axhline(1, color=INK, linewidth=1.1)
                 for line in shown.get((kind, sweep), []):
-                    curve(axes, line, theme)
+                    draw(axes, line, theme)
             logarithmic(axes_row[0], "y")
             for axes in axes_row:
                 bare(axes)
@@ -97,13 +97,10 @@ def kind(row: CrossoverLine) -> str:
     return f"framework : {title(row.base.framework)}"
 
 
-def curve(axes: Axes, line: CrossoverLine, theme: Theme) -> None:
+def draw(axes: Axes, line: CrossoverLine, theme: Theme) -> None:
     colour, dashes = theme.colour(line.id.framework), theme.dashes(line.id.variant)
     sizes = [line.size(point) for point in line.points]
-    ratios, low, high = zip(*(point.estimate.ends for point in line.points), strict=True)
-    axes.fill_between(sizes, low, high, color=colour, alpha=0.18, linewidth=0)
-    axes.plot(sizes, ratios, color=colour, marker="o", markersize=3, linewidth=1.4,
-              linestyle=dashes)  # fmt: skip
+    curve(axes, sizes, [point.estimate.ends for point in line.points], colour, dashes)
     if line.crossing.low and line.crossing.high:
         axes.axvspan(line.crossing.low, line.crossing.high, color=colour, alpha=0.15, linewidth=0)
 

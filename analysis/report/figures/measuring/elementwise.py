@@ -6,13 +6,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from analysis.data.results import grouped
+from analysis.data.results import Column, grouped
 from analysis.findings.findings import Findings
-from analysis.findings.matrix import Column
 from analysis.findings.speed.elementwise import ELEMENTWISE, ElementwiseLine
 from analysis.findings.sweeps import sweeps
 from analysis.format import count, listing, percent, title
-from analysis.report.figures.panels import fitting, logarithmic, who
+from analysis.report.figures.panels import curve, fitting, logarithmic, who
 from analysis.report.figures.style import INK, WIDTH, Figure, Theme, bare, canvas
 from analysis.report.prose import size, spread
 from frameworks.workloads import load
@@ -78,7 +77,7 @@ def panels(findings: Findings) -> Mapping[Column, Lines]:
     """The rows of each sweep by device and number of threads, from small to large."""
     found = grouped((row.id.workload, row) for row in ELEMENTWISE.of(findings))
     return grouped(
-        (Column(sweep.name, row.id.device, row.id.threads), row)
+        (row.id.column._replace(workload=sweep.name), row)
         for sweep in sweeps(findings.machine)
         for name in sweep.workloads
         for row in found.get(name, [])
@@ -88,13 +87,9 @@ def panels(findings: Findings) -> Mapping[Column, Lines]:
 def draw(axes: Axes, rows: Lines, theme: Theme) -> None:
     for one, own in grouped((row.id._replace(workload=""), row) for row in rows).items():
         colour = theme.colour(one.framework)
-        elements, times = [row.elements for row in own], [row.us for row in own]
-        low, high = zip(*((row.low_us or row.us, row.high_us or row.us) for row in own),
-                        strict=True)  # fmt: skip
-        axes.fill_between(elements, low, high, color=colour, alpha=0.18, linewidth=0)
-        axes.plot(elements, times, color=colour, marker="o", markersize=3, linewidth=1.4,
-                  linestyle=theme.dashes(one.variant))  # fmt: skip
-        axes.axhline(times[0], color=colour, linestyle=":", linewidth=0.9)
+        times = [(row.us, row.low_us, row.high_us) for row in own]
+        curve(axes, [row.elements for row in own], times, colour, theme.dashes(one.variant))
+        axes.axhline(own[0].us, color=colour, linestyle=":", linewidth=0.9)
     streams = [row.gb_per_s / row.share for row in rows if row.share]
     if streams:
         ends = np.array([rows[0].elements, rows[-1].elements])

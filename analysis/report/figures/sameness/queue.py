@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 
-from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
 from analysis.data.results import grouped
 from analysis.findings.findings import Findings
 from analysis.findings.variants.queue import QueueLine
 from analysis.format import count, percent, title
-from analysis.report.figures.panels import Panels, legend, logarithmic, where
+from analysis.report.figures.panels import Panels, curve, legend, logarithmic, where
 from analysis.report.figures.style import INK, Figure, Theme, bare, canvas
 from analysis.report.prose import share
 
@@ -28,7 +27,9 @@ def queue(findings: Findings, theme: Theme, name: str) -> Figure | None:
         for axes, _, benchmarks in panels.draw(drawn, labels=False):
             axes.axhline(1, color=INK, linewidth=1.1)
             for one in benchmarks:
-                curve(axes, rows[one], theme.colour(one.framework))
+                own = rows[one]
+                ends = [row.estimate.ends for row in own]
+                curve(axes, [row.steps for row in own], ends, theme.colour(one.framework))
             # A wide interval leaves the panel.
             ratios = [row.estimate.ratio or 1.0 for one in benchmarks for row in rows[one]]
             axes.set_ylim(min(ratios) / ROOM, max(1.0, *ratios) * ROOM)
@@ -57,14 +58,6 @@ def queue(findings: Findings, theme: Theme, name: str) -> Figure | None:
             f"Lines of the reported over the true time by the number of steps: {panels}.",
             finding(list(rows.values())),
         )
-
-
-def curve(axes: Axes, rows: Sequence[QueueLine], colour: str) -> None:
-    steps = [row.steps for row in rows]
-    ratios, low, high = zip(*(row.estimate.ends for row in rows), strict=True)
-    if None not in low:
-        axes.fill_between(steps, low, high, color=colour, alpha=0.18, linewidth=0)
-    axes.plot(steps, ratios, color=colour, marker="o", markersize=3, linewidth=1.4)
 
 
 def finding(curves: Sequence[Sequence[QueueLine]]) -> str:
