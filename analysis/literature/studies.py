@@ -7,30 +7,31 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 from analysis.data.reading import read as read_records
 from analysis.data.results import BenchmarkId, grouped
 from analysis.findings.fairness.certificates import declares
-from analysis.findings.findings import TABLES, Findings, comma_separated
-from analysis.findings.speed.transferred import NAME
+from analysis.findings.findings import TABLES, Findings, Table, comma_separated
+from analysis.findings.speed.elementwise import ELEMENTWISE
+from analysis.findings.speed.transferred import NAME, TRANSFERRED
+from analysis.findings.speed.use import USE
 from analysis.findings.variants.pitfalls import SAME
 from analysis.literature.table7 import rows
 from analysis.stats.inference import Estimate, Verdict
 from analysis.stats.tails import t_above
-from frameworks.device import GPU, HOST
+from frameworks.device import HOST
 from workflows.records.limits import DEVICE, FILE, FRAMEWORK, MACHINE, VARIANT, WORKLOAD
 from workflows.records.storage import RecordError, require_size, shown
 
 VERDICTS: dict[str, Verdict] = {name: name for name in get_args(Verdict)}
 NEEDED = ("pairs", "contenders", "missing")  # tables
-OPTIONAL = ("traps", "parts", "elementwise", "settings", "use", "start", "gradients", "shards",
-            NAME)  # fmt: skip
+ADDED: dict[str, Table[Any]] = {"elementwise": ELEMENTWISE, "use": USE, NAME: TRANSFERRED}
+OPTIONAL = ("traps", "parts", "settings", "start", "gradients", "shards", *ADDED)
 NAMES = {"machine": MACHINE, "workload": WORKLOAD, "framework": FRAMEWORK, "variant": VARIANT,
          "device": DEVICE, "beside": VARIANT,
          "against": r"[A-Za-z0-9][A-Za-z0-9_.+%/-]{0,299}"}  # fmt: skip
 CONFIDENCE = 0.95  # of the intervals in a study's tables
-RECORDED = ("start", "gradients", NAME)  # tables that a brief report leaves out
 PART = "part"  # the axis of ratios between a step and its parts
 LOSS, GRADIENTS, STEP = "loss", "loss and gradients", "step"
 UNLIKE = "was not shown to have the losses of"
@@ -169,21 +170,21 @@ class StudyTables:
 
 
 def read(folder: Path) -> StudyTables:
-    """A study from the tables of its report.
+    """A study from the tables of its report, or from its records if the report is brief and leaves
+    tables out.
 
     Raises:
-        RecordError: the folder has no tables, or they are of an older version.
+        RecordError: the folder has neither, or tables are of an older version.
     """
     paths = {name: folder / "tables" / f"{name}.csv" for name in (*NEEDED, *OPTIONAL)}
-    tables = {
-        name: table(path) if name in NEEDED or path.is_file() else []
-        for name, path in paths.items()
-    }
-    if any(
-        row.get("device") == GPU.name and row.get("batches") not in ("", "0", None)
-        for row in tables["contenders"]
-    ):
-        tables |= recorded(folder, [name for name in RECORDED if not tables[name]])
+    machines = sorted(folder.glob("machines/*"))
+    if machines and not all(paths[name].is_file() for name in NEEDED):
+        tables = recorded(machines, list(paths))
+    else:
+        tables = {
+            name: table(path) if name in NEEDED or path.is_file() else []
+            for name, path in paths.items()
+        }
     try:
         return study(folder.name, tables)
     except RecordError as error:
@@ -212,7 +213,10 @@ def study(name: str, tables: Mapping[str, Sequence[dict[str, str]]]) -> StudyTab
         missing = {row["device"]: row["reason"] for row in reversed(tables["missing"])}
         times = tuple(time(row) for row in tables["contenders"] if row["high_ms"] and not axis)
         aliases = read_back(alone)
-        modes = compilation(tables.get("settings", ()))
+        operations = {row["workload"] for row in alone}  # which train nothing
+        modes = compilation(
+            row for row in tables.get("settings", ()) if row["workload"] not in operations
+        )
         memory = {
             contender(row): float(row["peak_mib"]) - float(row["idle_mib"])
             for row in tables.get("use", ())
@@ -285,16 +289,14 @@ def ratio(study: str, row: dict[str, str]) -> MeasuredRatio:
     )
 
 
-def recorded(folder: Path, names: Sequence[str]) -> dict[str, list[dict[str, str]]]:
-    """Tables that a brief report leaves out, from the records of its first machine."""
-    machines = sorted(folder.glob("machines/*"))
-    if not names or not machines:
-        return {}
-    findings = Findings(read_records(machines[0]))
+def recorded(machines: Sequence[Path], names: Sequence[str]) -> dict[str, list[dict[str, str]]]:
+    """The rows of these tables, machine after machine, as a report writes them."""
+    findings = [Findings(read_records(machine)) for machine in machines]
     found: dict[str, list[dict[str, str]]] = {}
     for name in names:
-        rows = [(row, findings.machine) for row in TABLES[name].of(findings)]
-        text = comma_separated(TABLES[name].columns, rows)
+        table = ADDED.get(name) or TABLES[name]
+        rows = [(row, one.machine) for one in findings for row in table.of(one)]
+        text = comma_separated(table.columns, rows)
         found[name] = list(csv.DictReader(io.StringIO(text)))
     return found
 
@@ -376,8 +378,8 @@ def read_back(rows: Sequence[dict[str, str]]) -> dict[tuple[str, str], str]:
     }
 
 
-def compilation(rows: Sequence[dict[str, str]]) -> dict[str, frozenset[str]]:
-    """How the tutorials' variants run their steps, by framework."""
+def compilation(rows: Iterable[dict[str, str]]) -> dict[str, frozenset[str]]:
+    """How the tutorials' variants run their training steps, by framework."""
     return gathered(
         (row["framework"], row["value"])
         for row in rows

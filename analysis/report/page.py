@@ -35,7 +35,6 @@ from analysis.report.tables import Table
 from workflows.records.whole_files import write_together
 
 TEMPLATES = Path(__file__).parent / "templates"
-BRIEF_TABLES = [f"tables/{name}.csv" for name in ("pairs", "contenders", "use", "missing")]
 # What a brief report says instead of a link to a large table.
 LARGE = ("[settings.csv](tables/settings.csv)", "`samestep report` writes `settings.csv`")
 
@@ -60,9 +59,9 @@ def write(
     """Write tables, figures and pages to `out`, the HTML page last, and remove figures and
     tables of an earlier rendering that this rendering does not have.
 
-    `brief`: only report.md, the files that it shows or links, and the tables that judge claims,
-    without the table of settings, which is larger than all others together. For several machines,
-    only the first screens and the sections between machines. `further` sections come before the
+    `brief`: only report.md and the files that it shows or links, without the table of settings,
+    which is larger than all others together. For several machines, only the first screens and the
+    sections between machines. `further` sections come before the
     last one.
     """
     titles = {name: title for machine in machines for name, title in machine.titles.items()}
@@ -106,11 +105,7 @@ def render(
         if not brief or f"](figures/{figure.name}.svg)" in page:
             files |= {f"figures/{name}": content for name, content in figure.files.items()}
     if brief:
-        files = {
-            name: text
-            for name, text in files.items()
-            if f"]({name})" in page or (name in BRIEF_TABLES and len(found) == 1)
-        }
+        files = {name: text for name, text in files.items() if f"]({name})" in page}
         files["report.md"] = page
     return chapters, files
 

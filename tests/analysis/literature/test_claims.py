@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from analysis.data.reading import read as read_records
 from analysis.data.results import BenchmarkId
+from analysis.findings.findings import Findings, tables
 from analysis.literature.__main__ import main
 from analysis.literature.judging.arithmetic import CALCULATIONS, Calculation, vgg_19
 from analysis.literature.judging.claims import UNBUILT, Judgement, claims, judge
@@ -32,6 +34,14 @@ NETWORKS = ["fcn-s", "alexnet-s", "resnet-50", "fcn-r", "alexnet-r", "resnet-56"
 
 def judged(*studies: StudyTables) -> dict[str, Judgement]:
     return {one.claim.id: one for one in judge(studies)}
+
+
+def write_tables(study: str, folder: Path) -> None:
+    """All tables of a committed study whose report is brief, as a whole report has them."""
+    (machine,) = (ROOT / "reports" / study / "machines").iterdir()
+    (folder / "tables").mkdir(parents=True)
+    for name, text in tables([Findings(read_records(machine))]).items():
+        (folder / "tables" / f"{name}.csv").write_text(text)
 
 
 def planted(*found: object, hardware: tuple[str, ...] = ("cpu",)) -> StudyTables:

@@ -10,6 +10,7 @@ from analysis.literature.__main__ import main
 from analysis.literature.judging.claims import judge
 from analysis.literature.page import page
 from analysis.literature.studies import StudyTables
+from tests.analysis.literature.test_claims import write_tables
 from tests.conftest import ROOT
 
 ATTACK = "<img src=x onerror=alert(1)> [x](javascript:alert(2)) https://evil.example"
@@ -61,7 +62,7 @@ def test_a_name_that_is_none_is_a_line(
 
 
 def test_a_reason_is_no_formula(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "reports" / "parallel" / "tables", tmp_path / "study" / "tables")
+    write_tables("parallel", tmp_path / "study")
     change(tmp_path / "study" / "tables" / "pairs.csv", {"reason": "=HYPERLINK(1);=1"})
     assert main([str(tmp_path / "study"), "--out", str(tmp_path / "out")]) == 0
     assert ",'=HYPERLINK(1);'=1\n" in (tmp_path / "out" / "parallel.csv").read_text()
