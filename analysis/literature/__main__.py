@@ -41,10 +41,10 @@ def made(folders: Sequence[Path]) -> dict[str, str]:
     from analysis.literature import averages, transfer
     from analysis.literature.judging.claims import judge
     from analysis.literature.page import page
-    from analysis.literature.peaks import impossible
+    from analysis.literature.published.peaks import impossible
+    from analysis.literature.published.then import COLUMNS, then, values
     from analysis.literature.spread import apart, speed_ups, spread_figure
     from analysis.literature.studies import read
-    from analysis.literature.then import COLUMNS, then, values
     from analysis.literature.threads import divided, gains, threads
     from analysis.literature.today import (
         beside,

@@ -10,9 +10,9 @@ from analysis.format import count, listing, markdown_table, three, title, with_e
 from analysis.literature.judging.claims import ClaimVerdict, Judgement
 from analysis.literature.judging.devices import WORDS, sides
 from analysis.literature.judging.double_ratios import ELSEWHERE, GAIN
+from analysis.literature.published.table7 import CPUS, rows
+from analysis.literature.published.then import ITSELF
 from analysis.literature.studies import PART, POSITION, MeasuredRatio, StudyTables
-from analysis.literature.table7 import CPUS, rows
-from analysis.literature.then import ITSELF
 from analysis.literature.threads import Divided, divided
 from analysis.literature.today import TODAY, Beside, beside, defined, effects_of
 from analysis.report.figures.style import Figure

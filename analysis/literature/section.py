@@ -1,17 +1,16 @@
 """A section of a study's report: the claims of the literature that its own ratios decide."""
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from typing import get_args
 
-from analysis.findings.findings import Findings, tables
+from analysis.findings.findings import Findings
 from analysis.format import capital
 from analysis.literature.judging.claims import ClaimVerdict, Judgement, judge
 from analysis.literature.page import said
-from analysis.literature.studies import CONFIDENCE, NEEDED, OPTIONAL, study
+from analysis.literature.studies import CONFIDENCE, study
+from analysis.literature.tables import recorded
 from analysis.report.layout import Blocks, Chapter, Paragraph, Rich, Section, Terms
 
 PAGE = "../../docs/literature.md"  # from a report's folder, reports/<study>
@@ -24,12 +23,7 @@ def decided(findings: Findings) -> list[Judgement]:
     asked = findings.machine.study
     if asked.confidence != CONFIDENCE:
         return []
-    found = {
-        name: list(csv.DictReader(io.StringIO(text)))
-        for name, text in tables([findings]).items()
-        if name in (*NEEDED, *OPTIONAL)
-    }
-    own = study(asked.name, found)
+    own = study(asked.name, recorded([findings]))
     found_by_ratios = (one for one in judge([own]) if one.deciding)
     return sorted(found_by_ratios, key=lambda one: VERDICTS.index(one.verdict))
 

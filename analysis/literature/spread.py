@@ -7,9 +7,16 @@ from statistics import median
 from analysis.data.results import grouped
 from analysis.format import count, listing, title
 from analysis.literature.dots import HEIGHT, legend, ratios_on
+from analysis.literature.published.table7 import (
+    CPUS,
+    Over,
+    networks,
+    processor_over,
+    readable,
+    spreads,
+)
+from analysis.literature.published.then import BOTH, GPU_OF_2016
 from analysis.literature.studies import MeasuredRatio, Pair, StudyTables
-from analysis.literature.table7 import CPUS, Over, networks, processor_over, readable, spreads
-from analysis.literature.then import BOTH, GPU_OF_2016
 from analysis.literature.today import NOW, THEN, Effect, Effects, certified
 from analysis.report.figures.style import PAPER, Figure, canvas
 from analysis.report.prose import DECLARED, spread, two

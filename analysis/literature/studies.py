@@ -1,36 +1,23 @@
 """What judging reads of a study: the pairs in its tables, and what its machines lack."""
 
-import csv
-import io
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
-from analysis.data.reading import read as read_records
 from analysis.data.results import BenchmarkId, grouped
 from analysis.findings.fairness.certificates import declares
-from analysis.findings.findings import TABLES, Findings, Table, comma_separated
-from analysis.findings.speed.elementwise import ELEMENTWISE
-from analysis.findings.speed.transferred import NAME, TRANSFERRED
-from analysis.findings.speed.use import USE
+from analysis.findings.speed.transferred import NAME
 from analysis.findings.variants.pitfalls import SAME
-from analysis.literature.table7 import rows
+from analysis.literature.published.table7 import rows
+from analysis.literature.tables import tables_of
 from analysis.stats.inference import Estimate, Verdict
 from analysis.stats.tails import t_above
 from frameworks.device import HOST
-from workflows.records.limits import DEVICE, FILE, FRAMEWORK, MACHINE, VARIANT, WORKLOAD
-from workflows.records.storage import RecordError, require_size, shown
+from workflows.records.storage import RecordError, shown
 
 VERDICTS: dict[str, Verdict] = {name: name for name in get_args(Verdict)}
-NEEDED = ("pairs", "contenders", "missing")  # tables
-ADDED: dict[str, Table[Any]] = {"elementwise": ELEMENTWISE, "use": USE, NAME: TRANSFERRED}
-OPTIONAL = ("traps", "parts", "settings", "start", "gradients", "shards", *ADDED)
-NAMES = {"machine": MACHINE, "workload": WORKLOAD, "framework": FRAMEWORK, "variant": VARIANT,
-         "device": DEVICE, "beside": VARIANT,
-         "against": r"[A-Za-z0-9][A-Za-z0-9_.+%/-]{0,299}"}  # fmt: skip
 CONFIDENCE = 0.95  # of the intervals in a study's tables
 PART = "part"  # the axis of ratios between a step and its parts
 LOSS, GRADIENTS, STEP = "loss", "loss and gradients", "step"
@@ -176,15 +163,7 @@ def read(folder: Path) -> StudyTables:
     Raises:
         RecordError: the folder has neither, or tables are of an older version.
     """
-    paths = {name: folder / "tables" / f"{name}.csv" for name in (*NEEDED, *OPTIONAL)}
-    machines = sorted(folder.glob("machines/*"))
-    if machines and not all(paths[name].is_file() for name in NEEDED):
-        tables = recorded(machines, list(paths))
-    else:
-        tables = {
-            name: table(path) if name in NEEDED or path.is_file() else []
-            for name, path in paths.items()
-        }
+    tables = tables_of(folder)
     try:
         return study(folder.name, tables)
     except RecordError as error:
@@ -251,24 +230,6 @@ def check(ratios: Sequence[MeasuredRatio], table: Sequence[dict[str, str]]) -> N
             )
 
 
-def table(path: Path) -> list[dict[str, str]]:
-    if not path.is_file():
-        raise RecordError(f"{path}: no such table; give a report's folder, like reports/reference")
-    try:
-        require_size(path, FILE)
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise RecordError(f"{path}: not a readable table ({shown(error)})") from None
-    for number, row in enumerate(rows, 2):
-        if None in row or None in row.values():
-            raise RecordError(f"{path}: line {number} has another number of cells than the first")
-        for column, pattern in NAMES.items():
-            if column in row and not re.fullmatch(pattern, row[column]):
-                raise RecordError(f"{path}: line {number}: {shown(row[column])} is no {column}")
-    return rows
-
-
 def ratio(study: str, row: dict[str, str]) -> MeasuredRatio:
     axis = row["axis"]
     one = row.get(axis) or f"{row['framework']}/{row['variant']}"
@@ -287,18 +248,6 @@ def ratio(study: str, row: dict[str, str]) -> MeasuredRatio:
         certificate=row["certificate"],
         reason=row["reason"],
     )
-
-
-def recorded(machines: Sequence[Path], names: Sequence[str]) -> dict[str, list[dict[str, str]]]:
-    """The rows of these tables, machine after machine, as a report writes them."""
-    findings = [Findings(read_records(machine)) for machine in machines]
-    found: dict[str, list[dict[str, str]]] = {}
-    for name in names:
-        table = ADDED.get(name) or TABLES[name]
-        rows = [(row, one.machine) for one in findings for row in table.of(one)]
-        text = comma_separated(table.columns, rows)
-        found[name] = list(csv.DictReader(io.StringIO(text)))
-    return found
 
 
 def contender(row: dict[str, str]) -> BenchmarkId:

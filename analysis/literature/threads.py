@@ -8,8 +8,8 @@ from statistics import median
 from analysis.format import count, title
 from analysis.literature.dots import HEIGHT, legend, rows_on
 from analysis.literature.judging.double_ratios import SECOND
+from analysis.literature.published.table7 import networks, threads_over
 from analysis.literature.studies import WORKERS, StudyTables
-from analysis.literature.table7 import networks, threads_over
 from analysis.literature.today import certified
 from analysis.report.figures.style import INK, PALETTE, PAPER, Figure, canvas
 from analysis.report.prose import two

@@ -11,11 +11,11 @@ from matplotlib.transforms import blended_transform_factory
 
 from analysis.data.results import DEFAULT, TUNED, BenchmarkId, grouped
 from analysis.format import count, listing, title
-from analysis.literature import peaks
 from analysis.literature.dots import HEIGHT, legend, ratios_on
+from analysis.literature.published import peaks
+from analysis.literature.published.table7 import CPUS, Over, networks, tool_over
+from analysis.literature.published.then import ITSELF, band, doubts, verdict
 from analysis.literature.studies import MeasuredRatio, Pair, StudyTables
-from analysis.literature.table7 import CPUS, Over, networks, tool_over
-from analysis.literature.then import ITSELF, band, doubts, verdict
 from analysis.report.figures.style import PAPER, WIDTH, Figure, canvas
 from analysis.report.prose import DECLARED, two
 

@@ -17,7 +17,7 @@ from analysis.data.results import USUAL, BenchmarkId, Machine
 from analysis.findings.speed.transferred import OPERANDS
 from analysis.format import count, title
 from analysis.literature.dots import legend
-from analysis.literature.studies import table
+from analysis.literature.tables import table
 from analysis.report.figures.panels import logarithmic
 from analysis.report.figures.style import PALETTE, Figure, bare, canvas
 from analysis.report.prose import share, spread, workload

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import yaml
 
 from analysis.format import count, listing, scientific, three, title, with_ends
-from analysis.literature.peaks import processors, shares
+from analysis.literature.published.peaks import processors, shares
+from analysis.literature.published.table7 import DATA, networks, rows
 from analysis.literature.studies import (
     ALIASES,
     EAGER,
@@ -20,7 +21,6 @@ from analysis.literature.studies import (
     StudyTables,
     Time,
 )
-from analysis.literature.table7 import DATA, networks, rows
 from analysis.report.prose import milliseconds, share, two, workload
 from frameworks.workloads import Workload, load
 

@@ -24,6 +24,7 @@ from analysis.literature.judging.devices import (
 )
 from analysis.literature.judging.double_ratios import DOUBLING, TWICE, double_ratios
 from analysis.literature.judging.rules import NEGATED, Answer, Rule, answers, most, rule, together
+from analysis.literature.published.table7 import rows
 from analysis.literature.studies import (
     GRADIENTS,
     LOSS,
@@ -34,7 +35,6 @@ from analysis.literature.studies import (
     Pair,
     StudyTables,
 )
-from analysis.literature.table7 import rows
 from analysis.report.prose import workload
 from frameworks.device import GPU, HOST
 

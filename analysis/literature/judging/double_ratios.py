@@ -11,8 +11,8 @@ from dataclasses import replace
 from itertools import product
 
 from analysis.data.results import grouped
+from analysis.literature.published.table7 import networks
 from analysis.literature.studies import CONFIDENCE, MeasuredRatio, Pair
-from analysis.literature.table7 import networks
 from analysis.stats.inference import Estimate, Verdict
 from analysis.stats.tails import t_exceeded
 from frameworks.device import GPU, HOST

@@ -16,8 +16,8 @@ from analysis.literature.averages import (
     orders,
     processes,
 )
+from analysis.literature.published.table7 import rows
 from analysis.literature.studies import read
-from analysis.literature.table7 import rows
 from tests.conftest import ROOT
 
 REFERENCE = ROOT / "reports" / "reference"

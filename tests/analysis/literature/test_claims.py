@@ -19,9 +19,9 @@ from analysis.literature.judging.arithmetic import CALCULATIONS, Calculation, vg
 from analysis.literature.judging.claims import UNBUILT, Judgement, claims, judge
 from analysis.literature.judging.claims import tests as rules_of
 from analysis.literature.page import PITFALLS, page
-from analysis.literature.peaks import definitions, networks
+from analysis.literature.published.peaks import definitions, networks
+from analysis.literature.published.table7 import cells, rows
 from analysis.literature.studies import MeasuredRatio, Pair, StudyTables, Time, evidence, read
-from analysis.literature.table7 import cells, rows
 from tests.analysis.literature.test_rules import row
 from tests.conftest import ROOT
 from workflows.records.storage import RecordError

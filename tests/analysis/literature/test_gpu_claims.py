@@ -1,21 +1,18 @@
 """Claims that only a study with a GPU decides: each of them in both directions."""
 
-import csv
-import io
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from analysis.findings.findings import Findings, tables
+from analysis.findings.findings import Findings
 from analysis.findings.speed.transferred import (
     BROUGHT,
     COPIED,
     CROSSOVER,
     FILLED,
     FILLED_AND_BROUGHT,
-    NAME,
     NO_CROSSOVER,
     RESIDENT,
     VECTOR,
@@ -26,15 +23,8 @@ from analysis.literature.judging.claims import Judgement
 from analysis.literature.judging.devices import DEVICES, STEPS_ALONE, STEPS_MOVED
 from analysis.literature.judging.double_ratios import TWICE
 from analysis.literature.page import page
-from analysis.literature.studies import (
-    NEEDED,
-    OPTIONAL,
-    MeasuredRatio,
-    Pair,
-    StudyTables,
-    Time,
-    study,
-)
+from analysis.literature.studies import MeasuredRatio, Pair, Time, study
+from analysis.literature.tables import recorded
 from tests.analysis.findings.speed.test_transferred import SWEEP
 from tests.analysis.literature.test_claims import NETWORKS, judged, planted
 from tests.analysis.literature.test_rules import row
@@ -247,15 +237,8 @@ def test_frameworks_are_closer_on_a_gpu_or_are_not() -> None:
 
 
 def test_the_table_of_a_study_is_read(found: Callable[[Recipe], Findings]) -> None:
-    own: StudyTables = study(
-        "sweep",
-        {
-            name: list(csv.DictReader(io.StringIO(text)))
-            for name, text in tables([found(SWEEP)]).items()
-            if name in (*NEEDED, *OPTIONAL)
-        },
-    )
-    assert NAME in OPTIONAL and own.hardware == {"cpu", "gpu"}
+    own = study("sweep", recorded([found(SWEEP)]))
+    assert own.hardware == {"cpu", "gpu"}
     (crossed,) = own.of(CROSSED)
     assert crossed.id.workload == "mlp" and crossed.known.ratio == pytest.approx(2, rel=0.1)
     steps = own.of(Pair(RESIDENT, "gpu", "cpu"))

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.literature.peaks import networks, peak, share, shares
-from analysis.literature.table7 import cells
+from analysis.literature.published.peaks import networks, peak, share, shares
+from analysis.literature.published.table7 import cells
 
 # Parameters and GFLOP a step at the published batch size: counted by hand from the definitions.
 KNOWN = {

@@ -5,9 +5,9 @@ from statistics import median
 
 import pytest
 
+from analysis.literature.published.table7 import spreads
 from analysis.literature.spread import apart, finding, speed_ups, spread_figure
 from analysis.literature.studies import Pair, StudyTables
-from analysis.literature.table7 import spreads
 from analysis.literature.today import Effect
 from tests.analysis.literature.test_rules import row
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from analysis.literature.table7 import (
+from analysis.literature.published.table7 import (
     LOST,
     cells,
     networks,
@@ -16,7 +16,7 @@ from analysis.literature.table7 import (
     threads_over,
     tool_over,
 )
-from analysis.literature.then import then
+from analysis.literature.published.then import then
 
 
 def test_every_cell_of_the_table_has_a_number_or_a_reason() -> None:

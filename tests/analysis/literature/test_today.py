@@ -11,7 +11,7 @@ import pytest
 from analysis.data.results import grouped
 from analysis.literature.judging.double_ratios import SECOND as THREADS
 from analysis.literature.page import page
-from analysis.literature.peaks import networks
+from analysis.literature.published.peaks import networks
 from analysis.literature.studies import Pair, StudyTables
 from analysis.literature.threads import gains, threads
 from analysis.literature.today import (

@@ -16,8 +16,8 @@ from matplotlib.lines import Line2D
 
 from analysis.data.results import grouped
 from analysis.format import count
-from analysis.literature import table7
-from analysis.literature.table7 import CPUS, HALF, Cell, readable, rows
+from analysis.literature.published import table7
+from analysis.literature.published.table7 import CPUS, HALF, Cell, readable, rows
 from analysis.report.figures.panels import logarithmic
 from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas
 

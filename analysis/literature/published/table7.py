@@ -9,7 +9,7 @@ from pathlib import Path
 
 from analysis.data.results import grouped
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 HALF = 0.0005  # seconds: half of the table's last digit
 CPUS = ("desktop-cpu", "server-cpu")
 LOST = "lost digit"  # note of a cell whose last digit cannot be read: its number is in no ratio

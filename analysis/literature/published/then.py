@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, fields
 
-from analysis.literature import peaks, table7
-from analysis.literature.table7 import Cell, Over
+from analysis.literature.published import peaks, table7
+from analysis.literature.published.table7 import Cell, Over
 from analysis.stats.inference import Verdict
 
 # PyTorch differed from itself by this factor, either way, on mnist-cnn, when its processes were
