@@ -14,6 +14,7 @@ from workflows.records.machine_folder import read_machine, write_machine
 (FOLDER,) = (ROOT / "reports" / "reference" / "machines").iterdir()
 
 
+@pytest.mark.all
 def test_comparisons_stay_what_they_are_and_times_move_by_little(tmp_path):
     records, batches = read_machine(FOLDER)
     found = {}

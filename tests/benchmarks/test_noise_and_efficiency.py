@@ -49,11 +49,8 @@ def test_the_notebook_has_the_tables_of_its_records(path: Path) -> None:
     assert rows.groupby("way")["replicate"].nunique().min() >= 20
 
 
-@pytest.mark.parametrize(
-    "path",
-    [pytest.param(one, marks=[pytest.mark.all] * (one != EFFICIENCY[0])) for one in EFFICIENCY],
-    ids=lambda path: path.stem,
-)
+@pytest.mark.all
+@pytest.mark.parametrize("path", EFFICIENCY, ids=lambda path: path.stem)
 def test_the_efficiency_page_has_the_tables_of_its_records(path: Path) -> None:
     page = (ROOT / "docs/efficiency.md").read_text()
     assert "\n".join(table(pd.read_csv(path))) in page
@@ -95,6 +92,7 @@ def test_the_notebook_tells_of_page_faults() -> None:
         assert line in page
 
 
+@pytest.mark.all
 def test_the_notebook_has_the_table_of_pairing() -> None:
     page = NOTEBOOK.read_text()
     (folders,) = folders_shown(page, "benchmarks.noise.pairing")

@@ -51,6 +51,7 @@ def require_agreement(contender: Contender) -> Any:
     return trainer
 
 
+@pytest.mark.all
 def test_compile() -> None:
     compilable()
     from torch._dynamo.utils import counters

@@ -22,6 +22,8 @@ from analysis.literature.page import PITFALLS, page
 from analysis.literature.published.peaks import definitions, networks
 from analysis.literature.published.table7 import cells, rows
 from analysis.literature.studies import MeasuredRatio, Pair, StudyTables, Time, evidence, read
+from analysis.literature.studies import study as of_tables
+from analysis.literature.tables import tables_of
 from tests.analysis.literature.test_rules import row
 from tests.conftest import ROOT
 from workflows.records.storage import RecordError
@@ -353,7 +355,7 @@ def test_the_committed_verdicts_follow_from_the_committed_tables(
 
 
 def test_more_threads_than_cores_say_only_what_these_bring() -> None:
-    found = read(ROOT / "reports" / "oversubscribed")
+    found = of_tables("oversubscribed", tables_of(ROOT / "reports" / "reference"))
     assert {one.pair.axis for one in found.ratios} == {"threads"}
     assert not found.times and not found.memory
 
@@ -374,6 +376,7 @@ def test_intervals_at_another_confidence_are_refused(tmp_path: Path) -> None:
         read(tmp_path)
 
 
+@pytest.mark.all
 def test_the_page_says_what_was_judged() -> None:
     page = " ".join((ROOT / "docs/literature.md").read_text().split())
     studies = [read(ROOT / "reports" / name) for name in STUDIES]
