@@ -6,8 +6,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 
+from analysis.literature.studies import Interval
 from analysis.report.figures.panels import logarithmic
-from analysis.report.figures.style import INK, bare
+from analysis.report.figures.style import INK, PAPER, bare
 
 HEIGHT = 0.42  # inches for each row
 
@@ -25,6 +26,16 @@ def rows_on(axes: Axes, names: Sequence[str], label: str) -> None:
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
     bare(axes, "x")
+
+
+def interval_on(
+    axes: Axes, interval: Interval, place: float, colour: str, hollow: bool = False
+) -> None:
+    """A line from end to end, and a dot on the ratio: `hollow` if its sides differ as declared."""
+    ratio, *ends = interval
+    axes.plot(ends, [place] * 2, color=colour, linewidth=1.6)
+    axes.plot([ratio], [place], "o", color=colour, markersize=5,
+              markerfacecolor=PAPER if hollow else colour)  # fmt: skip
 
 
 def legend(drawn: Canvas, kinds: Sequence[tuple[str, ...]], columns: int = 3) -> None:

@@ -112,7 +112,7 @@ def shown(row: Divided) -> list[str]:
         title(row.framework),
         three(row.median_ms),
         three(row.one_worker_ms),
-        with_ends(row.speedup, row.low, row.high),
+        with_ends(*(row.speedup or (None,) * 3)),
         row.certificate or row.reason,
     ]
 
@@ -132,12 +132,12 @@ def then_and_now(rows: Iterable[Beside]) -> Iterator[list[str]]:
 
 def then_of(row: Beside) -> str:
     """`5.31 slower`, `5.81 slower (doubtful)`"""
-    return f"{three(row.then)} {row.then_verdict}" + f" ({row.note})" * bool(row.note)
+    return f"{three(row.then.ratio)} {row.then_verdict}" + f" ({row.note})" * bool(row.note)
 
 
 def now_of(row: Beside) -> str:
     mark = f" {DECLARED}" * bool(row.declared)
-    return f"{with_ends(row.ratio, row.low, row.high)}{mark} {row.verdict}"
+    return f"{with_ends(*row.ratio)}{mark} {row.verdict}"
 
 
 def drawing(figure: Figure) -> str:

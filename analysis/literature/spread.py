@@ -6,7 +6,7 @@ from statistics import median
 
 from analysis.data.results import grouped
 from analysis.format import count, listing, title
-from analysis.literature.dots import HEIGHT, legend, ratios_on
+from analysis.literature.dots import HEIGHT, interval_on, legend, ratios_on
 from analysis.literature.published.table7 import (
     CPUS,
     Over,
@@ -16,8 +16,8 @@ from analysis.literature.published.table7 import (
     spreads,
 )
 from analysis.literature.published.then import BOTH, GPU_OF_2016
-from analysis.literature.studies import MeasuredRatio, Pair, StudyTables
-from analysis.literature.today import NOW, THEN, Effect, Effects, certified
+from analysis.literature.studies import Interval, MeasuredRatio, Pair, StudyTables
+from analysis.literature.today import NO_EFFECT, NOW, THEN, Effects, certified
 from analysis.report.figures.style import PAPER, Figure, canvas
 from analysis.report.prose import DECLARED, spread, two
 from frameworks.device import HOST
@@ -34,9 +34,7 @@ class Apart:
     slowest: str
     fastest: str
     declared: str
-    ratio: float
-    low: float
-    high: float
+    ratio: Interval
     then: float
     then_least: float
     then_most: float
@@ -48,7 +46,7 @@ def apart(studies: Sequence[StudyTables], effects: Effects) -> list[Apart]:
     """`effects`: the time of what a tool trained over that of the network that it is named after,
     by network and tool."""
     cells = [
-        replace(cell, seconds=cell.time / effects.get((cell.network, cell.tool), Effect()).value)
+        replace(cell, seconds=cell.time / effects.get((cell.network, cell.tool), NO_EFFECT).ratio)
         for cell in readable()
     ]
     then, same, both = map(by_network, (spreads(), spreads(cells=cells), spreads(BOTH)))
@@ -57,7 +55,7 @@ def apart(studies: Sequence[StudyTables], effects: Effects) -> list[Apart]:
         own = then[network]
         found.append(
             Apart(network, threads, row.pair.one, row.pair.over,
-                  "yes" * row.declared, *row.known,
+                  "yes" * row.declared, row.known,
                   median(own), min(own), max(own), median(same[network]), median(both[network]))
         )  # fmt: skip
     return sorted(found, key=lambda row: (networks().index(row.network), row.threads))
@@ -102,9 +100,7 @@ def spread_figure(rows: Sequence[Apart]) -> Figure:
             axes.plot([own[0].same_network], [place + 0.02], "D", color=THEN, markersize=4.5)
             for step, row in enumerate(own):
                 height = place - 0.2 + 0.1 * step
-                axes.plot([row.low, row.high], [height] * 2, color=NOW, linewidth=1.6)
-                axes.plot([row.ratio], [height], "o", color=NOW, markersize=5,
-                          markerfacecolor=PAPER if row.declared else NOW)  # fmt: skip
+                interval_on(axes, row.ratio, height, NOW, bool(row.declared))
         marked = {row.network for row in rows if row.declared}
         labels = [name + f" {DECLARED}" * (name in marked) for name in names]
         ratios_on(axes, labels, "the slowest framework's time over the fastest's")
@@ -128,9 +124,9 @@ def spread_figure(rows: Sequence[Apart]) -> Figure:
 
 
 def finding(rows: Sequence[Apart]) -> str:
-    now, then = ([getattr(row, name) for row in rows] for name in ("ratio", "then"))
+    now, then = [row.ratio.ratio for row in rows], [row.then for row in rows]
     most = max(rows, key=lambda row: row.ratio)
-    each = grouped((row.network, row.high < row.then) for row in rows)
+    each = grouped((row.network, row.ratio.high < row.then) for row in rows)
     closer = [network for network, own in each.items() if all(own)]
     return (
         f"Three frameworks are {spread(min(now), max(now))} times apart on a network, most of all "
@@ -153,9 +149,7 @@ def speed_ups(studies: Sequence[StudyTables]) -> Figure:
             axes.plot([over.value], [names.index(over.one.network)], "o", color=THEN,
                       markerfacecolor=PAPER, markersize=4.5, alpha=pale)  # fmt: skip
         for row in now:
-            place, (ratio, *ends) = places[row.id.workload] - 0.25, row.known
-            axes.plot(ends, [place] * 2, color=NOW, linewidth=1.6)
-            axes.plot([ratio], [place], "o", color=NOW, markersize=5)
+            interval_on(axes, row.known, places[row.id.workload] - 0.25, NOW)
         ratios_on(axes, names, "the processor's time over the GPU's")
         kinds = [("2016", THEN, PAPER), *([("today", NOW, NOW)] if now else [])]
         legend(drawn, kinds)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from statistics import median
 
 from analysis.format import count, title
-from analysis.literature.dots import HEIGHT, legend, rows_on
+from analysis.literature.dots import HEIGHT, interval_on, legend, rows_on
 from analysis.literature.judging.double_ratios import SECOND
 from analysis.literature.published.table7 import networks, threads_over
-from analysis.literature.studies import WORKERS, StudyTables
+from analysis.literature.studies import WORKERS, Interval, StudyTables
 from analysis.literature.today import certified
 from analysis.report.figures.style import INK, PALETTE, PAPER, Figure, canvas
 from analysis.report.prose import two
@@ -32,9 +32,7 @@ class Gain:
 
     network: str
     framework: str
-    speedup: float
-    low: float
-    high: float
+    speedup: Interval
     efficiency: float
     serial_share: float
     then_least: float
@@ -57,9 +55,7 @@ class Divided:
     threads: int
     median_ms: float | None
     one_worker_ms: float | None
-    speedup: float | None
-    low: float | None
-    high: float | None
+    speedup: Interval | None
     efficiency: float | None
     certificate: str
     reason: str
@@ -73,10 +69,10 @@ def divided_in(study: StudyTables) -> Iterator[Divided]:
     medians = {time.id: time.median for time in study.times}
     for row in study.of(WORKERS):
         one, base = (row.id._replace(variant=own) for own in WORKERS[1:])
-        speedup, low, high = row.estimate.inverse.ends
+        speedup = row.inverse.known if row.usable else None
         yield Divided(
             one.workload, one.framework, WAYS.get(one.framework, ""), one.threads, one.threads,
-            medians.get(one), medians.get(base), speedup, low, high, speedup,
+            medians.get(one), medians.get(base), speedup, speedup and speedup.ratio,
             row.certificate, row.reason,
         )  # fmt: skip
 
@@ -92,11 +88,10 @@ def gains(studies: Sequence[StudyTables]) -> list[Gain]:
         name = names.get(row.id.workload)
         if not name or not row.id.on_host:
             continue
-        ratio, low, high = row.known
-        own = then.get(name, [])
+        speedup, own = row.inverse.known, then.get(name, [])
         ends = (min(own), median(own), max(own)) if own else (float("nan"),) * 3
-        gain = Gain(name, row.id.framework, 1 / ratio, 1 / high, 1 / low, 1 / ratio / 2,
-                    2 * ratio - 1, *ends)  # fmt: skip
+        times = speedup.ratio
+        gain = Gain(name, row.id.framework, speedup, times / 2, 2 / times - 1, *ends)
         found.setdefault((name, row.id.framework), gain)
     return sorted(found.values(), key=lambda gain: networks().index(gain.network))
 
@@ -115,8 +110,7 @@ def threads(rows: Sequence[Gain]) -> Figure:
         for row in rows:
             height = names.index(row.network) + EACH * (frameworks.index(row.framework) - 1.5)
             colour = PALETTE[row.framework]
-            axes.plot([row.low, row.high], [height] * 2, color=colour, linewidth=1.6)
-            axes.plot([row.speedup], [height], "o", color=colour, markersize=5)
+            interval_on(axes, row.speedup, height, colour)
         for place, name in enumerate(names):
             height = place + EACH * (len(frameworks) - 1.5)
             axes.plot(then[name], [height] * len(then[name]), "o", color=INK, markersize=3.5,
@@ -141,10 +135,10 @@ def threads(rows: Sequence[Gain]) -> Figure:
 def finding(rows: Sequence[Gain]) -> str:
     least, most = (choose(rows, key=lambda row: row.speedup) for choose in (min, max))
     return (
-        f"A second thread makes a step {two(least.speedup)} ({title(least.framework)} on "
-        f"{least.network}) to {two(most.speedup)} times as fast ({title(most.framework)} on "
+        f"A second thread makes a step {two(least.speedup.ratio)} ({title(least.framework)} on "
+        f"{least.network}) to {two(most.speedup.ratio)} times as fast ({title(most.framework)} on "
         f"{most.network}); the median of {count(len(rows), 'pair')} is "
-        f"{two(median(row.speedup for row in rows))}, and was {two(then_median())} in 2016."
+        f"{two(median(row.speedup.ratio for row in rows))}, and was {two(then_median())} in 2016."
     )
 
 

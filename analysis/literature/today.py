@@ -1,21 +1,21 @@
 """Today's ratios beside those of 2016: tools on the same networks, and definitions of a network."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
 from itertools import cycle
 from statistics import geometric_mean, median
-from typing import Any, NamedTuple
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.transforms import blended_transform_factory
 
 from analysis.data.results import DEFAULT, TUNED, BenchmarkId, grouped
 from analysis.format import count, listing, title
-from analysis.literature.dots import HEIGHT, legend, ratios_on
+from analysis.literature.dots import HEIGHT, interval_on, legend, ratios_on
 from analysis.literature.published import peaks
 from analysis.literature.published.table7 import CPUS, Over, networks, tool_over
 from analysis.literature.published.then import ITSELF, band, doubts, verdict
-from analysis.literature.studies import MeasuredRatio, Pair, StudyTables
+from analysis.literature.studies import Interval, MeasuredRatio, Pair, StudyTables
 from analysis.report.figures.style import PAPER, WIDTH, Figure, canvas
 from analysis.report.prose import DECLARED, two
 
@@ -30,30 +30,24 @@ LIKE = {"TensorFlow": "tensorflow", "Torch": "pytorch"}  # whose time shows a to
 
 @dataclass(frozen=True)
 class Beside:
-    """A row of then-and-now.csv: TensorFlow over PyTorch today, both in one `variant`, and over
-    Torch in 2016 on a processor with as many threads. `low` and `high`: the 95 % interval;
-    `then_low` and `then_high`: what rounding leaves open, and `ITSELF` beyond it; `then_verdict` is
-    on TensorFlow in 2016, by these, and `note` says what is uncertain about the cells. `same`, from
-    `same_low` to `same_high`: the ratio of 2016 had both tools trained the network of this name,
-    None if they did or it was not measured. `declared`: today's two differ in a declared way."""
+    """A row of then-and-now.csv: TensorFlow over PyTorch today, both in one `variant`, with the
+    95 % interval, and `then`, over Torch in 2016 on a processor with as many threads, with what
+    rounding leaves open and `ITSELF` beyond it. `then_verdict` is on TensorFlow in 2016, by these
+    ends, and `note` says what is uncertain about the cells. `same`: the ratio of 2016 had both
+    tools trained the network of this name, None if they did or it was not measured. `declared`:
+    today's two differ in a declared way."""
 
     network: str
     threads: int
     variant: str
     declared: str
-    ratio: float
-    low: float
-    high: float
+    ratio: Interval
     verdict: str
     device: str
-    then: float
-    then_low: float
-    then_high: float
+    then: Interval
     then_verdict: str
     note: str
-    same: float | None = None
-    same_low: float | None = None
-    same_high: float | None = None
+    same: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -74,25 +68,17 @@ class Defined:
     parameters: int
     gflop: float
     operations: float
-    ratio: float
-    low: float
-    high: float
+    ratio: Interval
     published: float | None
     least: float | None
     most: float | None
     explained: str
 
 
-class Effect(NamedTuple):
-    """The time of what a tool trained under a network's name, over that network's, and its 95 %
-    interval."""
-
-    value: float = 1.0
-    low: float = 1.0
-    high: float = 1.0
-
-
-Effects = Mapping[tuple[str, str], Effect]  # by network and tool
+# The time of what a tool trained under a network's name, over that network's, by network and tool.
+Effects = Mapping[tuple[str, str], Interval]
+NO_EFFECT = Interval(1.0, 1.0, 1.0)
+INTERVALS = (Interval, Interval | None)  # types of fields
 
 
 def beside(studies: Sequence[StudyTables], effects: Effects) -> list[Beside]:
@@ -109,25 +95,23 @@ def beside(studies: Sequence[StudyTables], effects: Effects) -> list[Beside]:
             if here and one.network.lower() == row.id.workload:
                 found.append(
                     Beside(one.network, row.id.threads, row.id.variant, "yes" * row.declared,
-                           *row.known, row.estimate.verdict, one.device,
-                           over.value, *band(over), verdict(*band(over)), doubts(over),
-                           *set_right(over, effects))
+                           row.known, row.estimate.verdict, one.device,
+                           Interval(over.value, *band(over)), verdict(*band(over)), doubts(over),
+                           set_right(over, effects))
                 )  # fmt: skip
     return sorted(found, key=lambda row: (networks().index(row.network), row.threads, row.variant))
 
 
-def set_right(over: Over, effects: Effects) -> Sequence[float | None]:
+def set_right(over: Over, effects: Effects) -> Interval | None:
     """The ratio of 2016 had both tools trained the network of this name, and its ends, which are
     those of both tools' effects and of 2016 together."""
     cells = [(cell.network, cell.tool) for cell in (over.one, over.base)]
     if not effects.keys() & {*cells}:
-        return ()
-    one, base = (effects.get(cell, Effect()) for cell in cells)
+        return None
+    one, base = (effects.get(cell, NO_EFFECT) for cell in cells)
     low, high = band(over)
-    return (
-        over.value / one.value * base.value,
-        low / one.high * base.low,
-        high / one.low * base.high,
+    return Interval(
+        over.value / one.ratio * base.ratio, low / one.high * base.low, high / one.low * base.high
     )
 
 
@@ -146,18 +130,17 @@ def defined(studies: Sequence[StudyTables]) -> list[Defined]:
         for row in certified(studies, pair):
             found.append(
                 Defined(network, tool, own["grade"], row.id.framework, trained.parameters,
-                        round(flops / 1e9, 3), flops / whole, *row.known, middle, least, most,
+                        round(flops / 1e9, 3), flops / whole, row.known, middle, least, most,
                         reaches(row.known, published))
             )  # fmt: skip
     return found
 
 
-def reaches(known: tuple[float, float, float], published: Sequence[float]) -> str:
+def reaches(known: Interval, published: Sequence[float]) -> str:
     """Whether a ratio's interval reaches those published; "" if none are."""
     if not published:
         return ""
-    _, low, high = known
-    return "yes" if low <= max(published) and high >= min(published) else "no"
+    return "yes" if known.low <= max(published) and known.high >= min(published) else "no"
 
 
 def effects_of(rows: Iterable[Defined]) -> Effects:
@@ -166,8 +149,8 @@ def effects_of(rows: Iterable[Defined]) -> Effects:
     found = {}
     for (network, tool), own in grouped(((row.network, row.tool), row) for row in rows).items():
         kept = [row for row in own if row.framework == LIKE.get(tool)] or own
-        ends = zip(*((row.ratio, row.low, row.high) for row in kept), strict=True)
-        found[network, tool] = Effect(*map(geometric_mean, ends))
+        ends = zip(*(row.ratio for row in kept), strict=True)
+        found[network, tool] = Interval(*map(geometric_mean, ends))
     return found
 
 
@@ -180,9 +163,21 @@ def certified(
 
 
 def table(rows: Sequence[Any]) -> list[Sequence[object]]:
-    """The rows of one class as a table, below the names of their fields."""
-    head = tuple(field.name for field in fields(rows[0]))
-    return [head, *map(astuple, rows)]
+    """The rows of one class as a table, below the names of their fields. An interval has three
+    columns."""
+    head: list[str] = []
+    for field in fields(rows[0]):
+        ends = ("", "_low", "_high") if field.type in INTERVALS else ("",)
+        head += [field.name + end for end in ends]
+    return [head, *map(cells, rows)]
+
+
+def cells(row: Any) -> list[object]:
+    found: list[object] = []
+    for field in fields(row):
+        value = getattr(row, field.name)
+        found += (value or (None,) * 3) if field.type in INTERVALS else [value]
+    return found
 
 
 def then_and_now(rows: Sequence[Beside]) -> Figure:
@@ -193,17 +188,17 @@ def then_and_now(rows: Sequence[Beside]) -> Figure:
         for row in {(place_of(row), row.variant): row for row in rows}.values():
             place = names.index(place_of(row))
             _, colour, above = TODAY[row.variant]
-            axes.plot([row.low, row.high], [place - above] * 2, color=colour, linewidth=1.6)
-            axes.plot([row.ratio], [place - above], "o", color=colour, markersize=5,
-                      markerfacecolor=PAPER if row.declared else colour)  # fmt: skip
+            interval_on(axes, row.ratio, place - above, colour, bool(row.declared))
         for row in rows:
             place = names.index(place_of(row))
             lower = place + (0.1 if row.device == CPUS[0] else 0.28)
             looks: Any = {"color": THEN, "alpha": 0.45 if row.note else 1}
-            axes.plot([row.then_low, row.then_high], [lower] * 2, linewidth=0.9, **looks)
-            axes.plot([row.then], [lower], "o", markerfacecolor=PAPER, markersize=4.5, **looks)
-            if row.same is not None:
-                axes.plot([row.same], [lower], "D", color=THEN, markerfacecolor=PAPER,
+            axes.plot(row.then[1:], [lower] * 2, linewidth=0.9, **looks)
+            axes.plot(
+                [row.then.ratio], [lower], "o", markerfacecolor=PAPER, markersize=4.5, **looks
+            )
+            if row.same:
+                axes.plot([row.same.ratio], [lower], "D", color=THEN, markerfacecolor=PAPER,
                           markersize=4)  # fmt: skip
         marked = {place_of(row) for row in rows if row.declared}
         labels = [name + f" {DECLARED}" * (name in marked) for name in names]
@@ -291,8 +286,7 @@ def definitions(rows: Sequence[Defined]) -> Figure:
             for row in own:
                 colour = colours[row.framework]
                 here = place + 0.14 * frameworks.index(row.framework) - 0.1
-                axes.plot([row.low, row.high], [here] * 2, color=colour, linewidth=1.6)
-                axes.plot([row.ratio], [here], "o", color=colour, markersize=5)
+                interval_on(axes, row.ratio, here, colour)
             cells = [end for end in (one.least, one.published, one.most) if end is not None]
             axes.plot(cells[::2], [place + 0.28] * len(cells[::2]), color=THEN, linewidth=0.9)
             axes.plot(cells[1:2], [place + 0.28] * len(cells[1:2]), "o", color=THEN,
@@ -316,9 +310,10 @@ def definitions(rows: Sequence[Defined]) -> Figure:
 
 
 def finding_defined(rows: Sequence[Defined]) -> str:
+    found = grouped(((row.network, row.tool), two(row.ratio.ratio)) for row in rows)
     parts = [
-        f"{listing(two(row.ratio) for row in own)} times as long as {network} itself for {tool}'s"
-        for (network, tool), own in grouped(((row.network, row.tool), row) for row in rows).items()
+        f"{listing(times)} times as long as {network} itself for {tool}'s"
+        for (network, tool), times in found.items()
     ]
     frameworks = listing(dict.fromkeys(title(row.framework) for row in rows))
     return f"Today in {frameworks} the definitions take {listing(parts)}."

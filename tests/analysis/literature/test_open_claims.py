@@ -214,8 +214,8 @@ def test_two_workers_have_a_table_with_or_without_a_ratio(tmp_path: Path) -> Non
     assert "| ResNet-56 | PyTorch | 125 | 100 |  | pytorch/two" in text
     assert "Two workers" not in page(judge([]), [], {})
     first, second = divided([study])
-    assert first.speedup and first.low and first.high and first.low < first.speedup < first.high
-    assert first.efficiency == first.speedup == pytest.approx(1 / 1.25, rel=0.01)
+    assert first.speedup and first.speedup.low < first.speedup.ratio < first.speedup.high
+    assert first.efficiency == first.speedup.ratio == pytest.approx(1 / 1.25, rel=0.01)
     assert (first.way, first.workers, first.threads) == ("DistributedDataParallel", 2, 2)
     assert (first.median_ms, first.one_worker_ms) == (125, 100)
     assert second.speedup is second.efficiency is None and second.reason == ALONE

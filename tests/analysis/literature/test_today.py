@@ -12,12 +12,11 @@ from analysis.data.results import grouped
 from analysis.literature.judging.double_ratios import SECOND as THREADS
 from analysis.literature.page import page
 from analysis.literature.published.peaks import networks
-from analysis.literature.studies import Pair, StudyTables
+from analysis.literature.studies import Interval, Pair, StudyTables
 from analysis.literature.threads import gains, threads
 from analysis.literature.today import (
     NOW,
     THEN,
-    Effect,
     beside,
     certified,
     defined,
@@ -44,14 +43,16 @@ def test_rows_stand_beside_cells_of_as_many_threads() -> None:
     assert {(one.network, one.threads) for one in rows} == {("FCN-S", 2)}
     assert {one.device for one in rows} == {"desktop-cpu", "server-cpu"}
     for one in rows:
-        assert one.ratio == pytest.approx(0.5, rel=0.02) and one.low < one.ratio < one.high
-        assert one.then_low < one.then / 1.2 and one.then_high > one.then * 1.2
+        assert one.ratio.ratio == pytest.approx(0.5, rel=0.02)
+        assert one.ratio.low < one.ratio.ratio < one.ratio.high
+        assert one.then.low < one.then.ratio / 1.2 and one.then.high > one.then.ratio * 1.2
     assert finding_beside(rows) == (
         "In 1 of 1 case the order of 2016 has turned round: FCN-S (2 threads)."
     )
     alike = [replace(one, verdict="equivalent") for one in rows]
     assert finding_beside(alike) == "In none of 1 case the order of 2016 has turned round."
     assert then_and_now(rows).svg.count("FCN-S") and len(table(rows)) == 3
+    assert {len(line) for line in table(rows)} == {len(set(table(rows)[0]))} == {17}
 
 
 def test_a_verdict_stands_beside_each_ratio_then_and_now() -> None:
@@ -70,8 +71,8 @@ def test_a_verdict_stands_beside_each_ratio_then_and_now() -> None:
         ("LSTM", "server-cpu"): ("cannot tell", ""),
     }
     for one in rows:
-        ends = {"slower": one.then_low > 1, "faster": one.then_high < 1}
-        assert ends.get(one.then_verdict, one.then_low < 1 < one.then_high)
+        ends = {"slower": one.then.low > 1, "faster": one.then.high < 1}
+        assert ends.get(one.then_verdict, one.then.low < 1 < one.then.high)
     drawn = then_and_now(rows).svg
     for words in ("today: faster; tuned: slower", "2016: slower", "2016: cannot tell; faster"):
         assert f">{words}</text>" in drawn
@@ -92,15 +93,17 @@ def test_of_a_network_in_two_studies_the_first_counts() -> None:
         )
         for name, ratio in (("networks", 2.0), ("threads", 3.0))
     )
-    assert [one.ratio for one in beside([first, second], {})] == [pytest.approx(0.5, rel=0.02)] * 2
+    found = [one.ratio.ratio for one in beside([first, second], {})]
+    assert found == [pytest.approx(0.5, rel=0.02)] * 2
 
 
 def test_a_second_thread_stands_beside_that_of_2016() -> None:
     found = row(0.6, pair=THREADS, workload="fcn-s", framework="jax", threads=2)
     (own,) = gains(planted(found))
     assert (own.network, own.framework) == ("FCN-S", "jax")
-    assert own.speedup == pytest.approx(1 / 0.6, rel=0.02) and own.low < own.speedup < own.high
-    assert own.efficiency == pytest.approx(own.speedup / 2)
+    assert own.speedup.ratio == pytest.approx(1 / 0.6, rel=0.02)
+    assert own.speedup.low < own.speedup.ratio < own.speedup.high
+    assert own.efficiency == pytest.approx(own.speedup.ratio / 2)
     assert own.serial_share == pytest.approx(0.2, abs=0.03)  # Amdahl: 0.2 + 0.8 / 2 = 0.6
     assert own.then_least <= own.then_median <= own.then_most
     drawn = threads([own])
@@ -114,7 +117,7 @@ def test_a_definition_stands_beside_its_operations_and_its_cells() -> None:
     (own,) = defined(planted(found))
     assert (own.network, own.tool) == ("AlexNet-S", "MXNet")
     assert own.operations == pytest.approx(0.49, abs=0.01)
-    assert own.ratio == pytest.approx(0.5, rel=0.02)
+    assert own.ratio.ratio == pytest.approx(0.5, rel=0.02)
     assert own.least <= own.published <= own.most and own.explained == "no"
     (near,) = defined(planted(replace(found, estimate=row(0.7, pair=MXNET).estimate)))
     assert near.explained == "yes"
@@ -124,7 +127,7 @@ def test_a_definition_stands_beside_its_operations_and_its_cells() -> None:
     assert definitions([own]).finding == (
         "Today in PyTorch the definitions take 0.5 times as long as AlexNet-S itself for MXNet's."
     )
-    both = [own, replace(own, framework="tensorflow", ratio=0.6)]
+    both = [own, replace(own, framework="tensorflow", ratio=Interval(0.6, 0.5, 0.7))]
     drawn = definitions(both)
     assert "in PyTorch and TensorFlow the definitions take 0.5 and 0.6 times" in drawn.finding
     assert drawn.svg.count("AlexNet-S of MXNet") == definitions([own]).svg.count(
@@ -138,7 +141,7 @@ def test_a_definition_counts_in_the_framework_that_is_its_tools_like() -> None:
         for name, tool in (("alexnet-s", "tensorflow"), ("lstm", "torch"), ("alexnet-r", "caffe"))
         for own, ratio in (("pytorch", 2.0), ("tensorflow", 4.5))
     ]
-    effects = {cell: one.value for cell, one in effects_of(defined(planted(*found))).items()}
+    effects = {cell: one.ratio for cell, one in effects_of(defined(planted(*found))).items()}
     expected = {("AlexNet-S", "TensorFlow"): 4.5, ("LSTM", "Torch"): 2, ("AlexNet-R", "Caffe"): 3}
     assert effects == {cell: pytest.approx(value, rel=0.02) for cell, value in expected.items()}
     torch = next(one for one in defined(planted(*found)) if one.tool == "Torch")
@@ -149,15 +152,14 @@ def test_a_definition_counts_in_the_framework_that_is_its_tools_like() -> None:
 
 def test_2016_is_set_right_by_both_tools_definitions() -> None:
     own = planted(row(2.0, workload="lstm", threads=1), row(2.0, workload="fcn-s", threads=1))
-    effects = {("LSTM", "Torch"): Effect(3.0, 2.0, 4.0), ("LSTM", "TensorFlow"): Effect(2, 1, 4)}
+    effects = {("LSTM", "Torch"): Interval(3, 2, 4), ("LSTM", "TensorFlow"): Interval(2, 1, 4)}
     rows = beside(own, effects)
     for one in rows:
         if one.network == "FCN-S":
-            assert one.same is one.same_low is one.same_high is None
+            assert one.same is None
         else:
-            assert one.same == pytest.approx(one.then * 1.5)
-            assert one.same_low == pytest.approx(one.then_low / 2)
-            assert one.same_high == pytest.approx(one.then_high * 4)
+            then, low, high = one.then
+            assert one.same == pytest.approx((then * 1.5, low / 2, high * 4))
     assert {one.network for one in rows} == {"FCN-S", "LSTM"}
     assert "had both trained this network" in then_and_now(rows).svg
     assert "had both trained" not in then_and_now(beside(own, {})).svg
@@ -176,7 +178,7 @@ def test_tuned_frameworks_stand_beside_2016_in_rows_of_their_own() -> None:
         for variant, ratio in (("tuned", 0.5), ("default", 2.0), ("compile", 9.0))
     ]
     rows = beside(planted(*own), {})
-    found = [(one.variant, round(one.ratio, 1)) for one in rows]  # on two processors of 2016
+    found = [(one.variant, round(one.ratio.ratio, 1)) for one in rows]  # on two processors of 2016
     assert found == [("default", 0.5), ("default", 0.5), ("tuned", 2.0), ("tuned", 2.0)]
     assert finding_beside(rows) == (
         "In 1 of 1 case the order of 2016 has turned round: FCN-S (2 threads). With tuned "
@@ -219,7 +221,9 @@ def test_the_pages_table_has_the_committed_numbers() -> None:
 
 def with_interval(row: dict[str, str]) -> str:
     digits = 2 if float(row["ratio"]) > 0.1 else 3
-    middle, low, high = (f"{float(row[key]):.{digits}f}" for key in ("ratio", "low", "high"))
+    middle, low, high = (
+        f"{float(row[key]):.{digits}f}" for key in ("ratio", "ratio_low", "ratio_high")
+    )
     return f"{middle} ({low} to {high})"
 
 
@@ -229,4 +233,6 @@ def test_the_committed_numbers_are_of_every_network_that_was_certified(name: str
         rows = list(csv.DictReader(file))
     there = Path(ROOT / "reports" / {"then-and-now": "networks"}.get(name, name))
     assert rows and (there / "report.md").exists()
-    assert all(float(one["low"]) <= float(one["ratio"]) <= float(one["high"]) for one in rows)
+    for one in rows:
+        low, ratio, high = (float(one[f"ratio{end}"]) for end in ("_low", "", "_high"))
+        assert low <= ratio <= high
