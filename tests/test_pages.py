@@ -33,8 +33,8 @@ README = (ROOT / "README.md").read_text()
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text()
 COMMITTED = ("reference", "traps", "aa", "ablation", "networks", "networks-tuned", "definitions",
-             "threads", "sweep", "fence", "parts", "versions", "loops", "reduced-precision",
-             "parallel", "operations", "loading")  # fmt: skip
+             "stored-statistics", "threads", "sweep", "fence", "parts", "versions", "loops",
+             "reduced-precision", "parallel", "operations", "loading")  # fmt: skip
 
 
 @cache

@@ -68,6 +68,11 @@ class BenchmarkId(NamedTuple):
         return Column(self.workload, self.device, self.threads)
 
     @property
+    def any_framework(self) -> "BenchmarkId":
+        """What it shares with the benchmarks of other frameworks that it is compared with."""
+        return self._replace(framework="")
+
+    @property
     def on(self) -> str:
         """`CPU, 2 threads`"""
         return self.column.on

@@ -73,7 +73,9 @@ def bases(found: Measurements, check: LossCheck) -> dict[BenchmarkId, BenchmarkI
     first = {name: reference(machine, name, found.processes) for name in machine.workloads}
     quickest = fastest(found, check) if machine.study.fastest else {}
     return pairs(
-        machine, found.availability, lambda one: quickest.get(column(one), first[one.workload])
+        machine,
+        found.availability,
+        lambda one: quickest.get(one.any_framework, first[one.workload]),
     )
 
 
@@ -105,8 +107,8 @@ def reference(machine: Machine, workload: str, measured: Mapping[BenchmarkId, pd
 
 
 def fastest(found: Measurements, check: LossCheck) -> dict[BenchmarkId, str]:
-    """The framework with the shortest time by `column`, among the benchmarks that most others may
-    be compared with.
+    """For each `any_framework` the framework with the shortest time, among the benchmarks that most
+    others may be compared with.
 
     The time is the geometric mean of the replicates' medians, as in contenders.csv. If times are
     equal, the first name counts.
@@ -119,7 +121,7 @@ def fastest(found: Measurements, check: LossCheck) -> dict[BenchmarkId, str]:
         and one not in found.unsteady
         and not permission(one, one, certificates, check)[1]
     }
-    groups = grouped((column(one), one) for one in sorted(times))
+    groups = grouped((one.any_framework, one) for one in sorted(times))
     quickest = {
         place: quickest_of(own, times, certificates, check) for place, own in groups.items()
     }
@@ -141,11 +143,6 @@ def quickest_of(
         if 2 * refused <= len(others):
             return one
     return ordered[0]
-
-
-def column(benchmark: BenchmarkId) -> BenchmarkId:
-    """The conditions of a benchmark: everything but its framework."""
-    return benchmark._replace(framework="")
 
 
 def compare(

@@ -86,7 +86,7 @@ def beside(studies: Sequence[StudyTables], effects: Effects) -> list[Beside]:
     found = []
     first: dict[BenchmarkId, str] = {}
     for row in certified(studies, TOOLS, TODAY):
-        on = row.id._replace(framework="")
+        on = row.id.any_framework
         if not on.on_host or first.setdefault(on, row.study) != row.study:
             continue
         for over in tool_over("TensorFlow", "Torch"):

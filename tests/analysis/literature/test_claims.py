@@ -28,9 +28,9 @@ from tests.analysis.literature.test_rules import row
 from tests.conftest import ROOT
 from workflows.records.storage import RecordError
 
-STUDIES = ("reference", "networks", "networks-tuned", "definitions", "threads", "oversubscribed",
-           "sweep", "fence", "parts", "parallel", "operations", "transfer", "traps",
-           "gpu")  # fmt: skip
+STUDIES = ("reference", "networks", "networks-tuned", "definitions", "stored-statistics",
+           "threads", "oversubscribed", "sweep", "fence", "parts", "parallel", "operations",
+           "transfer", "traps", "gpu")  # fmt: skip
 NETWORKS = ["fcn-s", "alexnet-s", "resnet-50", "fcn-r", "alexnet-r", "resnet-56", "lstm"]
 
 

@@ -13,9 +13,10 @@ from workflows.records.machine_folder import read_machine
 pytestmark = pytest.mark.all
 
 
-BRIEF = ("traps", "aa", "ablation", "networks", "networks-tuned", "definitions", "threads",
-         "oversubscribed", "sweep", "fence", "parts", "versions", "loops", "reduced-precision",
-         "parallel", "operations", "transfer", "loading", "gpu", "machines")  # fmt: skip
+BRIEF = ("traps", "aa", "ablation", "networks", "networks-tuned", "definitions",
+         "stored-statistics", "threads", "oversubscribed", "sweep", "fence", "parts", "versions",
+         "loops", "reduced-precision", "parallel", "operations", "transfer", "loading", "gpu",
+         "machines")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["reference", *BRIEF])
@@ -44,6 +45,7 @@ CONFIGURATIONS = {
     "networks": ["networks.yaml"],
     "networks-tuned": ["networks.yaml", "networks-tuned.yaml"],
     "definitions": ["definitions.yaml"],
+    "stored-statistics": ["stored-statistics.yaml"],
     "threads": ["threads.yaml"],
     "oversubscribed": ["threads.yaml", "oversubscribed.yaml"],
     "sweep": ["sweep.yaml"],

@@ -84,7 +84,7 @@ def first(rows: Sequence[CrossoverLine], row: CrossoverLine) -> object:
     return next(
         own.base for own in rows
         if own.axis == row.axis and own.sweep == row.sweep
-        and own.id._replace(framework="") == row.id._replace(framework="")
+        and own.id.any_framework == row.id.any_framework
     )  # fmt: skip
 
 
