@@ -1,6 +1,6 @@
 # make study    the default study, from a fresh clone to the report
 # make smoke    the same from a small budget
-# make test     the tests that prove every promise once: 8 to 11 minutes on two cores
+# make test     the tests that prove every promise once: 8 to 14 minutes on two cores
 # make test-all all tests: about half an hour on two cores
 # make check    formatting, lint, types and the direction of imports
 # make schema   config/schema.json, after a change of a configuration key
