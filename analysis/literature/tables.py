@@ -15,7 +15,7 @@ from workflows.records.limits import DEVICE, FILE, FRAMEWORK, MACHINE, VARIANT, 
 from workflows.records.storage import RecordError, require_size, shown
 
 NEEDED = ("pairs", "contenders", "missing")
-ADDED = {"elementwise": ELEMENTWISE, "use": USE, NAME: TRANSFERRED}  # by their own modules
+ADDED = {"elementwise": ELEMENTWISE, "use": USE, NAME: TRANSFERRED}  # by importing their modules
 OPTIONAL = ("traps", "parts", "settings", "start", "gradients", "shards", *ADDED)
 NAMES = {"machine": MACHINE, "workload": WORKLOAD, "framework": FRAMEWORK, "variant": VARIANT,
          "device": DEVICE, "beside": VARIANT,
