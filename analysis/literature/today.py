@@ -169,10 +169,10 @@ def table(rows: Sequence[Any]) -> list[Sequence[object]]:
     for field in fields(rows[0]):
         ends = ("", "_low", "_high") if field.type in INTERVALS else ("",)
         head += [field.name + end for end in ends]
-    return [head, *map(cells, rows)]
+    return [head, *map(values, rows)]
 
 
-def cells(row: Any) -> list[object]:
+def values(row: Any) -> list[object]:
     found: list[object] = []
     for field in fields(row):
         value = getattr(row, field.name)
@@ -194,9 +194,8 @@ def then_and_now(rows: Sequence[Beside]) -> Figure:
             lower = place + (0.1 if row.device == CPUS[0] else 0.28)
             looks: Any = {"color": THEN, "alpha": 0.45 if row.note else 1}
             axes.plot(row.then[1:], [lower] * 2, linewidth=0.9, **looks)
-            axes.plot(
-                [row.then.ratio], [lower], "o", markerfacecolor=PAPER, markersize=4.5, **looks
-            )
+            axes.plot([row.then.ratio], [lower], "o", markerfacecolor=PAPER, markersize=4.5,
+                      **looks)  # fmt: skip
             if row.same:
                 axes.plot([row.same.ratio], [lower], "D", color=THEN, markerfacecolor=PAPER,
                           markersize=4)  # fmt: skip

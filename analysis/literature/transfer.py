@@ -17,7 +17,7 @@ from analysis.data.results import USUAL, BenchmarkId, Machine
 from analysis.findings.speed.transferred import OPERANDS
 from analysis.format import count, title
 from analysis.literature.dots import legend
-from analysis.literature.tables import table
+from analysis.literature.tables import tables_of
 from analysis.report.figures.panels import logarithmic
 from analysis.report.figures.style import PALETTE, Figure, bare, canvas
 from analysis.report.prose import share, spread, workload
@@ -189,10 +189,10 @@ def shares(report: Path) -> list[TransferShare]:
     """The share of each step in a report that bringing a mini-batch to the device takes.
 
     Raises:
-        RecordError: the report has no tables.
+        RecordError: the report has neither tables nor records.
     """
     found = []
-    for row in table(report / "tables" / "contenders.csv"):
+    for row in tables_of(report)["contenders"]:
         if row["variant"] in USUAL and row["transfer_ms"] and row["step_ms"]:
             put, step = float(row["transfer_ms"]), float(row["step_ms"])
             found.append(

@@ -61,8 +61,7 @@ def write(
 
     `brief`: only report.md and the files that it shows or links, without the table of settings,
     which is larger than all others together. For several machines, only the first screens and the
-    sections between machines. `further` sections come before the
-    last one.
+    sections between machines. `further` sections come before the last one.
     """
     titles = {name: title for machine in machines for name, title in machine.titles.items()}
     with titled(titles):

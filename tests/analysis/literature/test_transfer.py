@@ -1,5 +1,7 @@
 """The line through the times of all sizes, and what it says of a direction."""
 
+from pathlib import Path
+
 import pytest
 
 from analysis.data.reading import read as read_records
@@ -16,6 +18,7 @@ from analysis.literature.transfer import (
     times,
     written,
 )
+from tests.analysis.literature.test_claims import write_tables
 from tests.conftest import ROOT
 
 SIZES = [4096, 32768, 262144, 2097152]
@@ -65,3 +68,9 @@ def test_a_share_is_of_transfer_and_step() -> None:
 
 def test_sizes_are_written_as_memory_is_sold() -> None:
     assert [written(size) for size in (4096, 2**20, 2**26)] == ["4 kB", "1 MB", "64 MB"]
+
+
+def test_a_brief_reports_shares_come_from_its_records(tmp_path: Path) -> None:
+    write_tables("fence", tmp_path / "fence")
+    found = shares(ROOT / "reports" / "fence")
+    assert found == shares(tmp_path / "fence") and len(found) > 1
