@@ -4,7 +4,7 @@ Each distance is compared with the loosest limit that any certificate can have f
 true certificate is refused.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from frameworks.workloads import Workload
 from frameworks.workloads.distance import REST
@@ -63,6 +63,26 @@ def certificate_faults(
             yield f"turns.read of {name}: round {found.read}, and there are {rounds} rounds"
     if len({found.read for _, found in turns if found}) > 1:
         yield "turns.read differs between contenders"
+
+
+def fewer_steps(
+    certificates: Iterable[CertificateRecord], without: Collection[tuple[str, str]]
+) -> Iterator[str]:
+    """Check that all contenders on a workload were compared, as timed, over as many steps. Variants
+    in `without` need not be, and what has no float64 is compared otherwise."""
+    rows = [
+        (one.workload, row)
+        for one in certificates
+        for row in one.rows
+        if row.precision == "float64" and (row.framework, row.variant) not in without
+    ]
+    most: dict[str, int] = {}
+    for workload, row in rows:
+        most[workload] = max(most.get(workload, 0), len(row.float32))
+    for workload, row in rows:
+        if 0 < len(row.float32) < most[workload]:
+            steps = f"{len(row.float32)} steps were compared, and {most[workload]} of another"
+            yield f"{row.name} on {workload}: float32: {steps}"
 
 
 def required_keys(certificates: Iterable[CertificateRecord]) -> Iterator[str]:

@@ -8,7 +8,12 @@ from itertools import chain, pairwise
 from typing import Any
 
 from analysis.data.as_configured import dataset_faults, plan_faults, size_faults, study_faults
-from analysis.data.certificate_faults import certificate_faults, required_keys, row_faults
+from analysis.data.certificate_faults import (
+    certificate_faults,
+    fewer_steps,
+    required_keys,
+    row_faults,
+)
 from analysis.data.results import USUAL
 from analysis.data.rows import CORES, cores_of
 from analysis.format import line
@@ -171,16 +176,21 @@ def certified(records: MachineRecords, works: Mapping[str, Workload]) -> Iterato
             whole = () if named in parts | pitfalls else looked
             for fault in row_faults(row, certificate, own, named in parts, whole):
                 yield f"certificates: {row.name} {where}: {fault}"
+    for fault in fewer_steps(records.certificates, parts | pitfalls):
+        yield f"certificates: {fault}"
 
 
 def contested(contest: ContestRecord, measured: set[str], records: MachineRecords) -> Iterator[str]:
     if twice := repeated((turn.round, turn.contender) for turn in contest.turns):
         yield f"two turns of {twice[0]}"
-    if twice := repeated(contest.system_info.get("cpu", {}).get("available", [])):
+    available = contest.system_info.get("cpu", {}).get("available", [])
+    if twice := repeated(available):
         yield f"system_info.cpu.available: {twice[0]} is there twice"
     everybody = {one.name for one in contest.contenders}
     if strangers := {name for order in contest.order for name in order} - everybody:
         yield f"its order has {min(strangers)}, no contender"
+    if strangers := {turn.contender for turn in contest.turns} - everybody:
+        yield f"a turn of {min(strangers)}, no contender"
     absent = {one.name for one in records.missing}
     if both := measured & absent:
         yield f"{min(both)} was measured, and is listed as missing"
@@ -192,6 +202,8 @@ def contested(contest: ContestRecord, measured: set[str], records: MachineRecord
             yield f"reason: {one.name} is {one.status}, and its reason is {line(one.reason)!r}"
         if len(one.cores) > (most := cores_of(contest)):
             yield f"cores: {len(one.cores)} of {one.name}, but the machine has {most}"
+        elif available and (others := {*one.cores} - {*available}):
+            yield f"cores: {min(others)} of {one.name}, which the contest did not have"
         if (one.idle_mib or 0) > memory_of(contest):
             yield f"idle_mib: {one.idle_mib:g} of {one.name}, the machine has less"
 

@@ -36,6 +36,7 @@ from workflows.records.limits import LOADER, confused
 from workflows.records.schema import FASTEST, UNCOMPARED
 
 MOST = 1000  # replicates
+OFTEN = ("default", "tuned")  # variants that a study may name although its frameworks have others
 
 
 class Configuration(Section):
@@ -228,6 +229,12 @@ class Configuration(Section):
                 "them another title"
             )
         variants = {name: framework(name).variants for name, *_ in listed}
+        known = {*OFTEN, *(one for own in variants.values() for one in own)}
+        if self.controls and self.controls.variant not in known:
+            raise ValueError(
+                f"controls.variant: no contender has a variant {self.controls.variant!r}: "
+                "`samestep list` names those that there are"
+            )
         for name, variant, device, threads in sorted(listed, key=str):
             found = variants[name][variant]
             other = found.compared_with

@@ -31,7 +31,7 @@ def certified(tmp_path_factory: pytest.TempPathFactory) -> MachineRecords:
         ("gradients", {"dense1.kernel": 0.5}),
         ("gradients", {"dense1.kernel": math.nan}),
         ("unfenced", 1.0),
-        ("float32", [0.0, 0.5]),
+        ("float32", [0.0] * 9 + [0.5]),
         ("restarted", [0.9]),
         ("again", [0.0, 0.9]),
         ("astray", {2: {"dense1.kernel": (0.9, 0.0)}}),
@@ -130,11 +130,11 @@ def test_what_is_declared_explains_all(certified: MachineRecords, field: str) ->
         {
             "rounding": {"dense1.kernel": 0.3},
             "room": (0.1, 0.3),
-            "float32": [0.3],
+            "float32": [0.3] * 10,
             "reduced": "bfloat16",
         },
         {"astray": {2: {"dense1.kernel": (2.9, 0.7)}}, "reduced": "bfloat16"},
-        {"float32": [1e-4, 0.3, 0.9], "float32_attainable": [1e-5, 0.04, 0.06]},
+        {"float32": [1e-4, 0.3, *[0.9] * 8], "float32_attainable": [1e-5, 0.04, *[0.06] * 8]},
         {
             "astray": {10: {"dense1.kernel": (0.4, 1.0)}},
             "astray_attainable": {10: {"dense1.kernel": (0.05, 0.5)}},
@@ -164,6 +164,14 @@ def test_a_tensor_that_the_network_does_not_have(certified: MachineRecords) -> N
     row.gradients["no.such.tensor"] = 0.0
     (fault,) = contradictions(records)
     assert "it compares 'no.such.tensor', which is no tensor of mnist-cnn" in fault
+
+
+def test_fewer_steps_as_timed_than_of_others(certified: MachineRecords) -> None:
+    records = certified.model_copy(deep=True)
+    row = others_of(records)[0]
+    del row.float32[1:]
+    (fault,) = contradictions(records)
+    assert f"{row.name} on mnist-cnn: float32: 1 steps were compared, and 10 of" in fault
 
 
 def others_of(records: MachineRecords) -> list[CertificateRow]:

@@ -264,6 +264,10 @@ def test_a_measured_contender_without_mini_batches(
         (lambda one: one.contests[0].contenders.append(one.contests[0].contenders[0]), "twice"),
         (lambda one: one.workloads.append(one.workloads[0]), "workloads: .* is there twice"),
         (lambda one: one.contests[0].order[0].append("jax/x/cpu/1"), "has jax/x/cpu/1, no cont"),
+        (
+            lambda one: setattr(one.contests[0].turns[0], "contender", "jax/x/cpu/1"),
+            "a turn of jax/x/cpu/1, no contender",
+        ),
         (lambda one: setattr(one.contests[0], "machine", "b"), "contests: machine b, but"),
         (lambda one: setattr(one.certificates[0], "study", "b"), "certificates: study b, but"),
         (lambda one: one.certificates[0].rows[0].long.loss.pop(), "none of the 99 steps"),
@@ -275,6 +279,7 @@ def test_a_measured_contender_without_mini_batches(
             "is ok, and its reason is 'it fell'",
         ),
         (lambda one: setattr(measured(one), "cores", list(range(99))), "cores: 99 of .* has 2"),
+        (lambda one: setattr(measured(one), "cores", [7]), "cores: 7 of .* the contest did not"),
         (lambda one: setattr(measured(one), "idle_mib", 1e9), "idle_mib: 1e.09 of"),
         (lambda one: setattr(measured(one), "import_s", 1e4), f"import_s: 10000 of {WHO}, in"),
         (lambda one: setattr(measured(one), "build_s", 1e4), "build_s: 10000 of"),

@@ -91,6 +91,9 @@ BAD = {
     "controls of nothing": (
         {"controls": {"twin": False, "handicaps": []}}, "controls", "`controls: false`",
     ),
+    "controls of a variant that nobody has": (
+        {"controls": {"variant": "nope"}}, "controls.variant", "'nope': `samestep list`"
+    ),
     "controls of somebody": ({"controls": {"of": "some"}}, "controls.of", "'all'"),
     "an unknown workload in a contest": (
         {"contest": {"together": [["mlp", "resnet"]]}}, "contest.together", "'resnet' is not among",
