@@ -19,7 +19,7 @@ from analysis.report.page import write as write_report
 from benchmarks.fuzz import changes, tables
 from frameworks.workloads import WorkloadError
 from workflows.records import machine_folder
-from workflows.records.columns import STORED
+from workflows.records.columns import STORED, TURNS
 from workflows.records.machine_folder import FILES, RECORDS, read_machine, write_machine
 from workflows.records.machine_records import MachineRecords
 from workflows.records.storage import RecordError, read_json, read_table
@@ -65,12 +65,14 @@ class SmallStudy:
         self.values: dict[str, Any] = json.loads(text)
         self.changed, self.known = RECORDS, dict[str, Any]()
         self.places = changes.Places(self.values)
-        self.stored = read_table(self.folder / "batches.parquet", STORED)
-        self.turns = pq.read_table(self.folder / "turns.parquet")
+        self.tables = {
+            f"{name}.parquet": read_table(self.folder / f"{name}.parquet", columns)
+            for name, columns in (("batches", STORED), ("turns", TURNS))
+        }
 
     def change(self, draw: random.Random) -> Case:
         """Change one of the files; `restore` undoes it."""
-        kind = draw.choice((self.records, self.records, self.batches, self.damage))
+        kind = draw.choice((self.records, self.records, self.table, self.damage))
         return kind(draw)
 
     def restore(self) -> None:
@@ -83,11 +85,12 @@ class SmallStudy:
         self.put(RECORDS, pa.Codec("zstd").compress(content, asbytes=True))
         return Case(f"records: {what}", free=bool({"configuration", "system_info"} & {*path}))
 
-    def batches(self, draw: random.Random) -> Case:
-        change = tables.changed(self.stored, draw)
-        self.changed = "batches.parquet"
+    def table(self, draw: random.Random) -> Case:
+        """Values of a table, written as our own are."""
+        self.changed = draw.choice([*self.tables])
+        change = tables.changed(self.tables[self.changed], draw)
         pq.write_table(change.table, self.folder / self.changed)
-        return Case(f"mini-batches: {change.what}", change.refused)
+        return Case(f"rows of {self.changed}: {change.what}", change.refused)
 
     def damage(self, draw: random.Random) -> Case:
         name = draw.choice(FILES)

@@ -1,4 +1,5 @@
-"""Random changes of a study's tables. Most make impossible rows, which must be refused."""
+"""Random changes of a study's tables, mini-batches and turns. Most make impossible rows, which must
+be refused."""
 
 import random
 from typing import NamedTuple
@@ -7,10 +8,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from workflows.records.columns import STORED
+from workflows.records.columns import DEFAULTS, EMPTY, RANGES, STORED, TURNS
 
-TIMES = ("data_ns", "transfer_ns", "step_ns", "cpu_ns")
-COUNTS = ("replicate", "round", "position", "batch", "step", "switches")
+TIMES = ("data_ns", "transfer_ns", "step_ns", "duration_us")
 
 
 class Change(NamedTuple):
@@ -22,14 +22,17 @@ class Change(NamedTuple):
 
 
 def changed(table: pa.Table, draw: random.Random) -> Change:
-    """One random change of mini-batches, in the columns of `STORED`."""
-    kinds = (negative, absurd, repeated, missing, flags, stranger, shuffled, without, cast, empty)
-    kind = draw.choice(kinds)
-    made, refused = kind(table.to_pandas(), draw)
-    if isinstance(made, pd.DataFrame):
-        schema = pa.schema([field for field in STORED if field.name in made.columns])
-        made = pa.Table.from_pandas(made, schema, preserve_index=False)
-    return Change(made, kind.__name__, refused)
+    """One random change of a table in the columns of `STORED` or `TURNS`."""
+    mini_batches = table.schema.names == STORED.names
+    whole = draw.choice((without, cast, empty))
+    rows = draw.choice((negative, absurd, repeated, missing, stranger, shuffled, flags))
+    if draw.random() < 0.3 or (rows is flags and not mini_batches):
+        made, refused = whole(table, draw)
+        return Change(made, whole.__name__, refused)
+    found, refused = rows(table.to_pandas(), draw)
+    schema = STORED if mini_batches else TURNS
+    made = pa.Table.from_pandas(found, schema, preserve_index=False)
+    return Change(made, rows.__name__, refused)
 
 
 def cell(rows: pd.DataFrame, column: str, value: object, draw: random.Random) -> pd.DataFrame:
@@ -38,12 +41,13 @@ def cell(rows: pd.DataFrame, column: str, value: object, draw: random.Random) ->
 
 
 def negative(rows: pd.DataFrame, draw: random.Random) -> tuple[pd.DataFrame, bool]:
-    return cell(rows, draw.choice((*TIMES, *COUNTS)), -draw.choice((1, 50, 10**4)), draw), True
+    columns = [name for name in rows if RANGES.get(name, (-1, 0))[0] >= 0]
+    return cell(rows, draw.choice(columns), -draw.choice((1, 50, 10**4)), draw), True
 
 
 def absurd(rows: pd.DataFrame, draw: random.Random) -> tuple[pd.DataFrame, bool]:
     """A time longer than a day. The processor time of all threads may be as long."""
-    column = draw.choice(TIMES[:3])
+    column = draw.choice([name for name in TIMES if name in rows])
     return cell(rows, column, draw.choice((10**14, 10**17, 2**62)), draw), True
 
 
@@ -53,9 +57,12 @@ def repeated(rows: pd.DataFrame, draw: random.Random) -> tuple[pd.DataFrame, boo
 
 
 def missing(rows: pd.DataFrame, draw: random.Random) -> tuple[pd.DataFrame, bool]:
-    """Drop a row that is not the last of its process."""
-    later = rows.groupby(["workload", "replicate", "contender"])["step"].transform("max")
-    inside = np.flatnonzero(rows["step"] < later)
+    """Drop a mini-batch that is not the last of its process, or a turn after the warm-up."""
+    if "step" in rows:
+        later = rows.groupby(["workload", "replicate", "contender"])["step"].transform("max")
+        inside = np.flatnonzero(rows["step"] < later)
+    else:
+        inside = np.flatnonzero(rows["round"] > 0)
     return rows.drop(index=inside[draw.randrange(len(inside))]), True
 
 
@@ -78,7 +85,8 @@ def stranger(rows: pd.DataFrame, draw: random.Random) -> tuple[pd.DataFrame, boo
 
 def shuffled(rows: pd.DataFrame, draw: random.Random) -> tuple[pd.DataFrame, bool]:
     """A column in another order. Times and losses may be in any order, so they stay."""
-    column = draw.choice(("step", "round", "position", "batch", "contender", "replicate"))
+    names = ("step", "batch", "round", "position", "contender", "replicate")
+    column = draw.choice([name for name in names if name in rows])
     if rows[column].nunique() < 2:
         return rows, False
     values = rows[column].tolist()
@@ -86,22 +94,22 @@ def shuffled(rows: pd.DataFrame, draw: random.Random) -> tuple[pd.DataFrame, boo
     return rows, True
 
 
-def without(rows: pd.DataFrame, draw: random.Random) -> tuple[pd.DataFrame, bool]:
-    return rows.drop(columns=draw.choice(list(rows.columns))), True
+def without(table: pa.Table, draw: random.Random) -> tuple[pa.Table, bool]:
+    name = draw.choice(table.schema.names)
+    return table.drop_columns([name]), name not in DEFAULTS
 
 
-def cast(rows: pd.DataFrame, draw: random.Random) -> tuple[pa.Table, bool]:
+def cast(table: pa.Table, draw: random.Random) -> tuple[pa.Table, bool]:
     """A column of another type."""
-    at = draw.randrange(len(STORED))
-    table = pa.Table.from_pandas(rows, STORED, preserve_index=False)
-    wrong = pa.array([[1]] * len(rows)) if draw.random() < 0.5 else pa.array([b"7"] * len(rows))
-    return table.set_column(at, STORED.names[at], wrong), True
+    at = draw.randrange(table.num_columns)
+    wrong = [[1]] if draw.random() < 0.5 else [b"7"]
+    return table.set_column(at, table.schema.names[at], pa.array(wrong * len(table))), True
 
 
-def empty(rows: pd.DataFrame, draw: random.Random) -> tuple[pa.Table, bool]:
-    """A missing value. Only a loss may be missing."""
-    at = draw.randrange(len(STORED) - 1)
-    table = pa.Table.from_pandas(rows, STORED, preserve_index=False)
-    values = table.column(at).to_pylist()
+def empty(table: pa.Table, draw: random.Random) -> tuple[pa.Table, bool]:
+    """A missing value."""
+    at = draw.randrange(table.num_columns)
+    name, values = table.schema.names[at], table.column(at).to_pylist()
     values[draw.randrange(len(values))] = None
-    return table.set_column(at, STORED.names[at], pa.array(values, STORED.types[at])), True
+    column = pa.array(values, table.schema.types[at])
+    return table.set_column(at, name, column), name not in EMPTY

@@ -20,7 +20,13 @@ def test_nothing_escapes(cases, monkeypatch, capsys):
     status = main()
     output = capsys.readouterr().out
     assert status == 0 and "escaped: nothing" in output, output
-    for group in ("configuration", "records", "mini-batches", "batches.parquet"):
+    for group in (
+        "configuration",
+        "records",
+        "rows of batches.parquet",
+        "rows of turns.parquet",
+        "batches.parquet",
+    ):
         assert f"\n{group} " in output
 
 
