@@ -7,7 +7,7 @@ to zero. So what is further apart is held against the reference's own answer to 
 trained again from weights shaken by up to `SHAKE`, a few units in the last place, and `ROUNDINGS`
 times as far as it then moves is allowed. Where 1e-12 is met, nothing is shaken.
 
-Always the same networks: ten in `make test`, fifty in `make test-all`. For a long hunt
+Always the same networks: three in `make test`, thirty in `make test-all`. For a long hunt
 among others:
 `RANDOM_NETWORKS=5000 pytest tests/adapters/test_random_networks.py --hypothesis-seed=7`
 """

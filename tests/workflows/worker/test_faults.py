@@ -182,6 +182,9 @@ def test_every_fault_in_one_study(tmp_path, small):
     assert "Repeat only those" in output and "Traceback" not in output
     assert {"contest", "certify"} <= clone.would_run()
     assert not {"prepare", "detect", "reference"} & clone.would_run()
+    healthy = path.with_name("abacus.json")
+    certified_at = healthy.stat().st_mtime_ns
     assert "failed as before" in clone.snakemake(fails=True)
+    assert healthy.stat().st_mtime_ns == certified_at
     assert clone.would_run() == {"failures", "all"}
     assert marked("FAULTS", mark) == []
