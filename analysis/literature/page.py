@@ -183,8 +183,8 @@ def remarks(
 
 
 def of_gpus(studies: Sequence[StudyTables]) -> str:
-    those = listing(linked(one) for one in studies if GPU.name in one.hardware)
-    said = f"Only {those} had a GPU. Elsewhere " if those else "No study had a GPU: "
+    with_one = listing(linked(one) for one in studies if GPU.name in one.hardware)
+    said = f"Only {with_one} had a GPU. Elsewhere " if with_one else "No study had a GPU: "
     reasons = dict.fromkeys(filter(None, (one.missing.get(GPU.name) for one in studies)))
     why = for_markdown("; ".join(reasons) or "none was looked for")
     return f"{said}{why}. No machine here has the other hardware that rows name."

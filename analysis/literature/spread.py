@@ -20,7 +20,7 @@ from analysis.literature.studies import Interval, MeasuredRatio, Pair, StudyTabl
 from analysis.literature.today import NO_EFFECT, NOW, THEN, Effects, certified
 from analysis.report.figures.style import PAPER, Figure, canvas
 from analysis.report.prose import DECLARED, spread, two
-from frameworks.device import HOST
+from frameworks.device import GPU, HOST
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def speed_ups(studies: Sequence[StudyTables]) -> Figure:
     then = processor_over(GPU_OF_2016)
     names = networks()
     places = {name.lower(): place for place, name in enumerate(names)}
-    pairs = certified(studies, Pair("device", HOST.name, "gpu"))
+    pairs = certified(studies, Pair("device", HOST.name, GPU.name))
     now = [row for row in pairs if row.id.workload in places]
     with canvas(1.2 + HEIGHT * len(names)) as drawn:
         axes = drawn.add_subplot()

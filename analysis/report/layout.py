@@ -97,6 +97,9 @@ Blocks = Sequence[Block | None]  # None if there is nothing to show
 Draw = Callable[[Findings, Theme, str], Figure | None]
 
 
+SELF_TEST_FAILED = "Self-test failed"  # the heading of caveats about controls
+
+
 @dataclass(frozen=True)
 class Chapter:
     """One machine's part of a report about `machines` machines."""
@@ -117,6 +120,10 @@ class Chapter:
     @property
     def notes(self) -> list[Caveat]:
         return [caveat for caveat in self.caveats if caveat.severity is Severity.NOTE]
+
+    @property
+    def self_test_failed(self) -> bool:
+        return any(one.heading == SELF_TEST_FAILED for one in self.warnings)
 
     def figure(self, draw: Draw, file: str = "") -> Figure | None:
         """The figure that `draw` draws, for files with its name or the name `file`, and with the

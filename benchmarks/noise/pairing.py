@@ -52,10 +52,10 @@ def table(folders: Sequence[Path]) -> Iterator[str]:
         found = standard_deviations(uncontrolled(machine), machine.study.reference)
         several = ~found.index.get_level_values("contender").str.endswith("/1")
         change = np.log(found[[*WAYS]].div(found["processes"], axis=0))
-        for threads, those in (("1", change[~several]), ("several", change[several])):
-            if len(those):
+        for threads, rows in (("1", change[~several]), ("several", change[several])):
+            if len(rows):
                 where = "/".join(folder.parts[-4:-2])
-                yield f"| {where} | {threads} | {len(those)} | {means(those)} |"
+                yield f"| {where} | {threads} | {len(rows)} | {means(rows)} |"
         everything.append(change)
     change = pd.concat(everything)
     yield f"| all | | {len(change)} | {means(change)} |"

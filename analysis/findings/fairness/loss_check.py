@@ -139,8 +139,15 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
         )
         return found
     first = ~batches.duplicated([*COLUMNS, "replicate", "round"])
+    compare_first(found, machine, batches[first & finite])
+    return found
+
+
+def compare_first(found: LossCheck, machine: Machine, batches: pd.DataFrame) -> None:
+    """Compare contenders' first losses of each round, in records without turns in float64."""
     firsts: dict[tuple[str, int, int], dict[BenchmarkId, Any]] = {}
-    for row in batches[first & finite].itertuples(index=False):
+    row: Any
+    for row in batches.itertuples(index=False):
         rows = firsts.setdefault((row.workload, row.replicate, row.round), {})
         rows[identity(row[: len(COLUMNS)])] = row
     order = sorted({one for rows in firsts.values() for one in rows}, key=machine.order)
@@ -151,7 +158,6 @@ def check_losses(machine: Machine, batches: pd.DataFrame) -> LossCheck:
         for one in benchmarks:
             if one != base:
                 compare(found, one, rows[one], base, rows[base])
-    return found
 
 
 def compared_steps(batches: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from analysis.data.results import grouped
 from analysis.findings.controls import ControlLine, beyond_chance, expected_misses, judged, missed
 from analysis.findings.findings import Findings
 from analysis.format import count, listing, percent, quoted, sentence
-from analysis.report.layout import Caveat, note, warning
+from analysis.report.layout import SELF_TEST_FAILED, Caveat, note, warning
 from analysis.report.prose import place, share, subject, workload
 
 # In studies with one workload in a contest, slowed controls waited between steps. That slowed the
@@ -38,7 +38,7 @@ def misses(findings: Findings) -> Iterator[Caveat]:
     )
     if beyond_chance([row for row in rows if row not in waiting], confidence):
         do = f"Do not rely on differences {doubtful}; repeat the study."
-        yield warning("Self-test failed", seen, do)
+        yield warning(SELF_TEST_FAILED, seen, do)
     else:
         yield note(seen, f"If it is not chance, differences {doubtful} are not reliable.")
 
@@ -49,7 +49,7 @@ def strange(findings: Findings) -> Iterator[Caveat]:
     for row in findings.controls:
         if row.id in faults and row.original not in faults:
             yield warning(
-                "Self-test failed",
+                SELF_TEST_FAILED,
                 f"The control `{row.id.contender}` did not compute the same as its contender: "
                 f"{quoted(sentence(row.reason))}",
                 f"Do not rely on differences on the {workload(row.id.workload)}; report this.",

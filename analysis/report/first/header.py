@@ -9,6 +9,7 @@ from analysis.findings.findings import Findings
 from analysis.findings.machine import summary, versions, virtual
 from analysis.format import count, listing, title
 from analysis.report.prose import size, workload
+from frameworks.device import HOST
 
 FORMER = "The same training step, timed in every framework"  # of configurations without a title
 OWN = {"pytorch": "torch", "tensorflow": "tensorflow", "jax": "jax", "keras": "keras"}
@@ -44,8 +45,8 @@ def where(machine: Machine) -> str:
     system = machine.records.contests[-1].system_info if machine.records.contests else {}
     cpu = system.get("cpu")
     kind = f", {'virtual machine' if 'virtual machine' in virtual(machine) else ''}".rstrip(", ")
-    only = "CPU only: " * (used == {"cpu"})
-    gpus = "" if used <= {"cpu"} else named(system.get("gpus"))
+    only = "CPU only: " * (used == {HOST.name})
+    gpus = "" if used <= {HOST.name} else named(system.get("gpus"))
     if isinstance(cpu, Mapping) and cpu.get("model"):
         model = str(cpu["model"]).replace("(R)", "").replace("(TM)", "")
         cores = f"{count(int(cpu['logical']), 'core')} of an " if cpu.get("logical") else ""

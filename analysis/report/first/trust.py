@@ -73,7 +73,7 @@ def self_test(chapter: Chapter) -> Chip:
     if not tried:
         return Chip("~", heading, UNJUDGED if rows else ABSENT, section)
     right = len(tried) - len(missed(rows))
-    failed = any(warning.heading == "Self-test failed" for warning in chapter.warnings)
+    failed = chapter.self_test_failed
     slowed = sorted({row.slowed_by for row in tried if row.slowed_by})
     ways = ["unchanged"] * any(not row.slowed_by for row in tried)
     ways += [f"slowed by {listing(map(percent, slowed))}"] * bool(slowed)
