@@ -144,7 +144,7 @@ __all__ = [
 AHEAD = 2  # mini-batches that each worker of a loader may prepare before they are asked for
 
 MiniBatch = tuple[np.ndarray, np.ndarray]  # inputs and targets, as `Trainer.put` takes them
-Deliver = Callable[[Sequence[int]], Iterator[MiniBatch]]  # those of these numbers, in their order
+Deliver = Callable[[Sequence[int]], Iterator[MiniBatch]]  # with these numbers, in this order
 
 
 class Trainer(ABC):

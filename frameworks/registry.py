@@ -160,7 +160,7 @@ def bundled() -> frozenset[str]:
 
 
 def entry_points() -> dict[str, importlib.metadata.EntryPoint]:
-    """Those of all packages, by name. They are read again once a folder of packages has changed."""
+    """What all packages offer, by name. It is read again once a folder of packages has changed."""
     return dict(read_entry_points(tuple((folder, changed(folder)) for folder in sys.path)))
 
 

@@ -58,7 +58,7 @@ class Defined:
     definition, and billions of operations of its training step in 2016. `operations` and `ratio`:
     these operations, and its time today with its 95 % interval, both over the network's.
     `published`: the tool's time over Torch's in 2016, with the least and the most of its cells;
-    None of Torch. `explained`: whether today's interval reaches the published cells.
+    None if the tool is Torch. `explained`: whether today's interval reaches the published cells.
     """
 
     network: str

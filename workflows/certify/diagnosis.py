@@ -125,8 +125,8 @@ def explain(
     state: Mapping[str, Deviation] = NOTHING,
     declared: Iterable[Deviation] = (),
 ) -> Diagnosis:
-    """The diagnosis of a recorded run. What is declared is among its causes if rounding is all
-    that it differs in from NumPy with that mistake."""
+    """The diagnosis of a recorded run. A declared mistake is among its causes if the run differs
+    from NumPy with that mistake by rounding only."""
     with np.errstate(all="ignore"):  # some mistakes divide by zero
         if wrong := wrong_state(script, seen, state):
             return Diagnosis(f"in a miniature of it, {wrong}", wrong=True)

@@ -34,7 +34,7 @@ FLOAT32_AT = (2,)  # steps after which float32 weights are compared with float64
 # by the learning rate, is the gradient to the last digit or two, in float32 too.
 GRADIENT_SGD = {"sgd": {"learning_rate": 2.0**19}}
 FOLLOWED = 2e10  # FLOP; a full-size run that costs more is not followed in NumPy
-SLOWEST = 1e8  # FLOP/s; a run may take as long as this and an answer of a contest together
+SLOWEST = 1e8  # FLOP/s; a run may take as long at this speed, and as long as an answer besides
 # Threads that wait sleep, because other processes need their core. Numbers do not depend on it.
 SHARING = {"OMP_WAIT_POLICY": "PASSIVE"}
 FENCES = 3  # probes: what a fence leaves undone, it leaves every time

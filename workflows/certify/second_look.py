@@ -114,10 +114,10 @@ def attainable_first(runner: Runner) -> dict[str, float]:
 
 @once
 def farthest(workload: Workload, folder: Path) -> list[dict[str, float]]:
-    """These distances, 1 at most, of each mini-batch.
+    """The distances of `attainable` for each mini-batch, 1 at most.
 
-    What cancels may do so exactly, by chance. So the farthest of several runs counts, from weights
-    that are off by their last bit, and with each way of normalising a mini-batch.
+    Sums may cancel exactly by chance. So the farthest of several runs counts, from weights that
+    are off by their last bit, and with each way of normalising a mini-batch.
     """
     weights, (inputs, targets) = initial(workload, folder), open_batches(folder)
     numbers = [batch % len(inputs) for batch in (0, *OTHER_BATCHES)]
@@ -143,8 +143,8 @@ def attainable_run(runner: Runner, run: Run, idle: Mapping[str, float]) -> Measu
     An optimiser that divides by the gradient's size bounds what rounding does in float32, but not
     what it does in float64. So float64 counts, too, in units of float32: runs from weights whose
     last bits differ, and a run whose idle biases are as far off as the contender's (`idle`).
-    What has no digit left in float32 counts as 1. A loss may be close by chance, so that of any
-    earlier step counts.
+    A number without a correct digit in float32 counts as 1. A loss may agree by chance, so the
+    largest distance so far counts.
     """
     weights = given(runner, run)
     with ALONE:

@@ -251,7 +251,7 @@ class Handlers:
         return {}
 
     def save_gradients(self, out: str, found: Weights, workload: Workload) -> None:
-        """To the file `out`, those that the network has."""
+        """Write the gradients to the file `out`, without weights that have none in this network."""
         self.require_original()
         own = {n: value for n, value in found.items() if n not in workload.without_gradient}
         np.savez(out, **own)  # type: ignore[arg-type]

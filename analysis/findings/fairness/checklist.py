@@ -17,8 +17,8 @@ class Item:
     """One item: something that may differ between contenders.
 
     `settings` decide whether it differs; numbers within `tolerance` count as equal. `rule`:
-    `matched` must be the same; `own` is each framework's own way, and part of what is compared for
-    the `reason` given, and so is any item with more than its number of `threads`. If a certificate
+    `matched` must be the same. `own` may differ between frameworks, for the `reason` given; so may
+    any item with more than its number of `threads`. If a certificate
     declares a deviation of `component`, the difference is declared, too: the certificate has shown
     that it is that deviation and nothing else. Records may lack all
     settings of a `new` item. `computes`: an undeclared difference changes what is computed, so the
