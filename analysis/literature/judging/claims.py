@@ -17,10 +17,12 @@ from analysis.literature.judging.arithmetic import CALCULATIONS, MEASURED
 from analysis.literature.judging.devices import (
     STEPS_ALONE,
     STEPS_MOVED,
+    TREND,
     both_devices,
     epochs,
     selected,
     sides,
+    trends,
 )
 from analysis.literature.judging.double_ratios import DOUBLING, TWICE, double_ratios
 from analysis.literature.judging.rules import NEGATED, Answer, Rule, answers, most, rule, together
@@ -55,6 +57,7 @@ DECIDED: dict[bool | None, ClaimVerdict] = {
 BACKWARD, UPDATE = Pair(PART, GRADIENTS, LOSS), Pair(PART, STEP, GRADIENTS)
 ASKED: Mapping[str, Sequence[tuple[Pair, Rule]]] = {
     "C01": ((STEPS_ALONE, Rule("all rows", 1.0)), (STEPS_MOVED, Rule("all rows", 1.0))),
+    "C13": ((TREND, Rule("all rows", 1.0)),),
     "C14": ((TWICE, Rule("all rows", 1.5)), (DOUBLING, Rule("all rows", 1.0))),
     "C54": ((UPDATE, Rule("all rows", 1 / 0.9)), (BACKWARD, Rule("all rows", 1 / 0.5))),
     "C55": ((BACKWARD, Rule("all rows", 5.0)),),
@@ -70,7 +73,6 @@ OPEN = {
 }
 # What these claims need beside the hardware, because no study has it yet.
 UNBUILT = {
-    "C13": "slopes over batch sizes",
     "C26": "the published loop, without a fence in it",
     "C28": "a contender that CUDA events time",
     "C49": "an input pipeline on the device under test",
@@ -176,7 +178,7 @@ def judge(studies: Sequence[StudyTables]) -> list[Judgement]:
     """Every claim, from these studies."""
     found: dict[str, list[Answer]] = {one.id: [] for one in claims()}
     for study in studies:
-        further = (*double_ratios(study.ratios), *epochs(study))
+        further = (*double_ratios(study.ratios), *epochs(study), *trends(study))
         study = replace(study, ratios=(*study.ratios, *further))
         asked = [
             (one.id, own, row)

@@ -1,11 +1,14 @@
 """Claims that compare a processor with a GPU: which rows they are about, an epoch from the start
-of a process, and whether both compute the same."""
+of a process, what a larger mini-batch gains, and whether both compute the same."""
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from analysis.data.results import USUAL, BenchmarkId
+import numpy as np
+
+from analysis.data.results import USUAL, BenchmarkId, grouped
 from analysis.findings.speed.transferred import CROSSOVER, MOVED, RESIDENT, VECTOR
 from analysis.format import device, listing, scientific, title
 from analysis.literature.judging.arithmetic import AGREES, ALIKE, Calculation, distance
@@ -16,6 +19,7 @@ from frameworks.device import GPU, HOST
 
 DEVICES = Pair("device", GPU.name, HOST.name)
 EPOCH = Pair("epoch", HOST.name, GPU.name)
+TREND = Pair("trend", GPU.name, HOST.name)
 STEPS_ALONE, STEPS_MOVED = (Pair(axis, GPU.name, HOST.name) for axis in (RESIDENT, MOVED))
 # What a side of a ratio is, by axis.
 WORDS = {
@@ -23,6 +27,7 @@ WORDS = {
     EPOCH.axis: "an epoch on ",
     RESIDENT: "a step on ",
     MOVED: "transfer and step on ",
+    TREND.axis: "each doubling of the batch on ",
     DOUBLING.axis: "twice the batch on ",
     SPREAD.axis: "the slowest over the fastest on ",
     CROSSOVER: "crossover ",
@@ -99,6 +104,39 @@ def epoch(study: StudyTables, side: BenchmarkId, replicates: int) -> tuple[float
     of_start = (start.high - start.low) / 2 / quantile(start.replicates)
     of_steps = steps * (step.high - step.low) / 2 / quantile(replicates)
     return seconds, math.hypot(of_start, of_steps)
+
+
+OF_BATCH = re.compile(r"(.+-batch)-(\d+)")  # a size of a sweep over mini-batches
+LINE = 3  # sizes, at least
+
+
+def trends(study: StudyTables) -> Iterator[MeasuredRatio]:
+    """What the ratio of the GPU's time to the processor's is multiplied by if the mini-batch
+    doubles, over all sizes of a sweep."""
+    swept = grouped(
+        ((row.machine, row.id._replace(workload=size[1])), (math.log2(int(size[2])), row))
+        for row in study.of(DEVICES)
+        if (size := OF_BATCH.fullmatch(row.id.workload))
+    )
+    for (_, common), sizes in swept.items():
+        if len(sizes) >= LINE:
+            doublings, rows = zip(*sizes, strict=True)
+            yield replace(trend(np.array(doublings), rows), id=common)
+
+
+def trend(doublings: np.ndarray, rows: Sequence[MeasuredRatio]) -> MeasuredRatio:
+    """The slope of least squares of the logarithms, their errors taken as independent. It is
+    unusable if one of the ratios is."""
+    own = replace(rows[0], pair=TREND)
+    if reasons := dict.fromkeys(row.reason for row in rows if not row.usable):
+        return replace(own, certificate="", reason="; ".join(reasons))
+    proven = "; ".join(sorted({row.certificate for row in rows}))
+    away = doublings - doublings.mean()
+    weights = away / (away @ away)
+    log = float(weights @ np.log([row.known.ratio for row in rows]))
+    error = float(np.linalg.norm(weights * [row.error for row in rows]))
+    replicates = min(row.estimate.replicates for row in rows)
+    return around(replace(own, certificate=proven), log, error, replicates)
 
 
 ROUNDING = 1e-5  # of float32 gradients

@@ -1,5 +1,6 @@
 """Claims that only a study with a GPU decides: each of them in both directions."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -20,7 +21,7 @@ from analysis.findings.speed.transferred import (
     WITHOUT,
 )
 from analysis.literature.judging.claims import Judgement
-from analysis.literature.judging.devices import DEVICES, STEPS_ALONE, STEPS_MOVED
+from analysis.literature.judging.devices import DEVICES, STEPS_ALONE, STEPS_MOVED, trends
 from analysis.literature.judging.double_ratios import TWICE
 from analysis.literature.page import page
 from analysis.literature.studies import MeasuredRatio, Pair, Time, study
@@ -30,7 +31,7 @@ from tests.analysis.literature.test_claims import NETWORKS, judged, planted
 from tests.analysis.literature.test_rules import row
 from tests.analysis.recipe import Recipe
 
-COPIES, FILLS = "copy-size-16777216", "fill-size-16777216"
+COPIES, FILLS = "copy-size-67108864", "fill-size-16777216"
 LACKS = "needs a study that has not been run"
 CROSSED = Pair(CROSSOVER, WITH, WITHOUT)
 BRINGING = Pair(VECTOR, COPIED, BROUGHT)
@@ -195,6 +196,41 @@ def test_twice_the_batch_is_cheap_on_a_gpu_if_it_is_dearer_on_a_processor() -> N
     for alone in (doubled(1.1, None), doubled(1.1, 1.9, threads=2)):
         assert alone.verdict == "cannot tell"
         assert alone.why == "not measured: twice the batch on GPU over twice the batch on CPU"
+
+
+BATCHES = [f"{network}-batch-{2**size}" for network in ("cnn", "mlp") for size in range(3, 11)]
+
+
+def test_a_gpu_gains_from_a_larger_batch_or_does_not() -> None:
+    def swept(factor: float, names: list[str] = BATCHES) -> list[MeasuredRatio]:
+        """The ratio is multiplied by `factor` whenever the batch doubles."""
+        return [on_gpu(factor**place, name) for place, name in enumerate(names)]
+
+    cnn, mlp = BATCHES[:8], BATCHES[8:]
+    holds = found("C13", *swept(0.8, cnn), *swept(0.9, mlp))
+    assert holds.verdict == "holds here"
+    (one,) = holds.deciding  # the nearest to 1
+    assert one.id.workload == "mlp-batch" and one.known.ratio == pytest.approx(0.9)
+    assert "each doubling of the batch on GPU over each doubling of the batch on CPU 0.9" in page(
+        [holds], [], []
+    )
+    assert found("C13", *swept(0.8, cnn), *swept(1.1, mlp)).verdict == "does not hold here"
+    assert found("C13", *swept(0.8, cnn), *swept(1.0, mlp)).verdict == "cannot tell"
+    alone = found("C13", *swept(0.8, cnn))
+    assert (alone.verdict, alone.why) == ("cannot tell", "not measured: mlp-batch")
+    assert found("C13", *swept(0.8, cnn[:2])).verdict == LACKS  # no line through two
+    rows = swept(0.8, cnn)
+    refused = replace(rows[3], certificate="", reason="differs in a bias")
+    unsure = found("C13", *rows[:3], refused, *rows[4:], *swept(0.8, mlp))
+    assert (unsure.verdict, unsure.why) == ("cannot tell", "differs in a bias")
+
+
+def test_the_error_of_a_trend_is_that_of_least_squares() -> None:
+    """Over three sizes it is that of half the difference of the outer two."""
+    rows = [on_gpu(ratio, name) for ratio, name in zip((0.5, 0.9, 0.7), BATCHES, strict=False)]
+    (one,) = trends(planted(*rows, hardware=("cpu", "gpu")))
+    assert one.known.ratio == pytest.approx((0.7 / 0.5) ** 0.5)
+    assert one.error == pytest.approx(math.hypot(rows[0].error, rows[2].error) / 2)
 
 
 SIDES = [("jax", "pytorch"), ("tensorflow", "pytorch"), ("jax", "tensorflow")]

@@ -56,7 +56,7 @@ def test_the_committed_study_has_all_directions_and_sizes() -> None:
     (folder,) = (ROOT / "reports" / "transfer" / "machines").iterdir()
     found = times(read_records(folder))
     assert {way.direction for way in found} == {*DIRECTIONS}
-    assert {len(sizes) for sizes in found.values()} == {6}
+    assert {len(sizes) for sizes in found.values()} == {9}
     assert all(len(own) >= 5 for sizes in found.values() for own in sizes.values())
 
 
