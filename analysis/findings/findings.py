@@ -9,8 +9,9 @@ import io
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -46,6 +47,7 @@ from analysis.findings.variants.pitfalls import PitfallLine, pitfall_lines
 from analysis.findings.variants.queue import QueueLine, queue_lines
 from analysis.findings.variants.reduced import ReducedLine, reduced_lines
 from analysis.findings.variants.steps import StepLine, step_lines
+from analysis.stats.intervals import columns
 
 Row = TypeVar("Row")
 # Where a formula begins in a spreadsheet. Some read the full-width forms, too. In some languages a
@@ -58,8 +60,8 @@ class Table(cached_property[list[Row]]):
     of the attribute.
 
     Columns are the row class's `COLUMNS`, or the machine and the fields of the class in order: an
-    identity as its parts, and the kind of data set before the reason. An `optional` table is not
-    written if no machine has a row of it.
+    identity as its parts, an interval as three columns, and the kind of data set before the reason.
+    An `optional` table is not written if no machine has a row of it.
     """
 
     def __init__(
@@ -79,7 +81,8 @@ class Table(cached_property[list[Row]]):
     def columns(self) -> list[str]:
         if named := getattr(self.row, "COLUMNS", ""):
             return str(named).split()
-        names = [field.name for field in fields(self.row)]  # type: ignore[arg-type]
+        row: Any = self.row
+        names = [*chain.from_iterable(columns(row).values())]
         if names[0] == "id":
             place = names.index("reason") if "reason" in names else len(names)
             names[place:place] = ["dataset"]
@@ -234,9 +237,14 @@ def value(row: Any, column: str, machine: Machine) -> Any:
         return machine.dataset(row.id.workload)
     holders = [row]
     for holder in holders:
+        of: Any = type(holder)
+        own = columns(of) if is_dataclass(holder) else {}
+        for name, three in own.items():
+            if column in three and len(three) > 1:
+                return getattr(holder, name)[three.index(column)]
         if hasattr(holder, column):
             return getattr(holder, column)
-        holders += vars(holder).values() if is_dataclass(holder) else []
+        holders += [getattr(holder, name) for name in own]
     raise AttributeError(f"{type(row).__name__} has no column {column}")
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated
 
 import pandas as pd
 
@@ -12,58 +12,37 @@ from analysis.data.results import BenchmarkId, Machine
 from analysis.findings.comparisons import Comparison
 from analysis.stats.fieller import PayOff, pay_off
 from analysis.stats.inference import student
+from analysis.stats.intervals import UNKNOWN, Interval
 
-COSTS = ("import", "build", "first", "compile", "excess", "total")
-
-
-class Range(NamedTuple):
-    """Mean over replicates and Student's interval."""
-
-    mean: float | None = None
-    low: float | None = None
-    high: float | None = None
+COSTS = ("imports", "build", "first", "compile", "excess", "total")
 
 
 @dataclass(frozen=True)
 class StartLine:
-    """A row of start.csv, in seconds; intervals are Student's over replicates.
+    """A row of start.csv, in seconds: means over replicates with Student's intervals.
 
     If workloads share contests, only the replicates count in which this workload came first,
     because what a process does only once falls on the first workload.
-    `import_s`: importing the framework, in its first process of each contest, while no other
-    imported; `build_s`: building the network; `first_s`: the first mini-batch, which may trace or
-    compile; `compile_s`: by how much that exceeds the steady median; `excess_s`: the same for all
-    other mini-batches before the first round; `total_s`: import, build, compile and excess. `ahead`
+    `imports`: importing the framework, in its first process of each contest, while no other
+    imported; `build`: building the network; `first`: the first mini-batch, which may trace or
+    compile; `compile`: by how much that exceeds the steady median; `excess`: the same for all
+    other mini-batches before the first round; `total`: imports, build, compile and excess. `ahead`
     and `steps` say, as in `PayOff`, from or until which mini-batch the contender is ahead of
     `reference` if both start together.
     """
 
     id: BenchmarkId
     replicates: int
-    import_s: float | None
-    import_low_s: float | None
-    import_high_s: float | None
-    build_s: float | None
-    build_low_s: float | None
-    build_high_s: float | None
-    first_s: float | None
-    first_low_s: float | None
-    first_high_s: float | None
-    compile_s: float | None
-    compile_low_s: float | None
-    compile_high_s: float | None
-    excess_s: float | None
-    excess_low_s: float | None
-    excess_high_s: float | None
-    total_s: float | None
-    total_low_s: float | None
-    total_high_s: float | None
-    reference: str
-    reference_variant: str
-    ahead: str
-    steps: float | None
-    steps_low: float | None
-    steps_high: float | None
+    imports: Annotated[Interval, "import_s import_low_s import_high_s"] = UNKNOWN
+    build: Annotated[Interval, "build_s build_low_s build_high_s"] = UNKNOWN
+    first: Annotated[Interval, "first_s first_low_s first_high_s"] = UNKNOWN
+    compile: Annotated[Interval, "compile_s compile_low_s compile_high_s"] = UNKNOWN
+    excess: Annotated[Interval, "excess_s excess_low_s excess_high_s"] = UNKNOWN
+    total: Annotated[Interval, "total_s total_low_s total_high_s"] = UNKNOWN
+    reference: str = ""
+    reference_variant: str = ""
+    ahead: str = ""
+    steps: Annotated[Interval, "steps steps_low steps_high"] = UNKNOWN
 
 
 def start_lines(
@@ -86,22 +65,15 @@ def start_lines(
     for benchmark, cost in costs.items():
         base = bases.get(benchmark, benchmark)
         pair = compared(benchmark, base, costs, machine.study.confidence)
-        ranges = {part: over(cost[part], machine.study.confidence) for part in COSTS}
         lines.append(
             StartLine(
                 benchmark,
                 replicates=len(cost),
-                **{
-                    f"{part}{end}_s": getattr(ranges[part], name)
-                    for part in COSTS
-                    for end, name in (("", "mean"), ("_low", "low"), ("_high", "high"))
-                },
+                **{part: over(cost[part], machine.study.confidence) for part in COSTS},
                 reference=base.framework if pair else "",
                 reference_variant=base.variant if pair else "",
                 ahead=pair.outcome if pair else "",
-                steps=pair.steps if pair else None,
-                steps_low=pair.low if pair else None,
-                steps_high=pair.high if pair else None,
+                steps=Interval(pair.steps, pair.low, pair.high) if pair else UNKNOWN,
             )
         )
     return lines
@@ -131,7 +103,7 @@ def starting(
         seconds, weight = own["ms"].to_numpy() / 1000, own["weight"].to_numpy()
         first = float(seconds[0])
         table[number] = {
-            "import": imported,
+            "imports": imported,
             "build": mine.build_s,
             "first": first,
             "compile": first - median / 1000,
@@ -140,16 +112,13 @@ def starting(
         }
     columns = [*(part for part in COSTS if part != "total"), "step"]
     parts = pd.DataFrame.from_dict(table, orient="index").reindex(columns=columns).astype(float)
-    parts["total"] = parts[["import", "build", "compile", "excess"]].sum(axis=1, skipna=False)
+    parts["total"] = parts[["imports", "build", "compile", "excess"]].sum(axis=1, skipna=False)
     return parts
 
 
-def over(values: "pd.Series[float]", confidence: float) -> Range:
+def over(values: "pd.Series[float]", confidence: float) -> Interval:
     known = values.dropna().tolist()
-    if not known:
-        return Range()
-    estimate = student(known, confidence)
-    return Range(estimate.mean, estimate.low, estimate.high)
+    return student(known, confidence).interval if known else UNKNOWN
 
 
 def compared(

@@ -5,7 +5,8 @@ Warm-up has a fixed length: so many mini-batches of each process, and the first 
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from analysis.data.results import BenchmarkId, Machine, grouped
 from analysis.format import alike, percent
 from analysis.stats.drift import alone, change
 from analysis.stats.inference import student
+from analysis.stats.intervals import UNKNOWN, Interval
 
 MOST = 700.0  # logarithm of the largest ratio that is reported; a float overflows at 710
 
@@ -32,24 +34,22 @@ class SteadyLine:
 
     id: BenchmarkId
     replicates: int
-    drift: float | None
-    drift_low: float | None
-    drift_high: float | None
-    steady: bool
-    reason: str
+    drift: Annotated[Interval, "drift drift_low drift_high"] = UNKNOWN
+    steady: bool = True
+    reason: str = ""
 
     @property
     def size(self) -> str:
         """`12 % more time`, `5 % less time`"""
-        drift = self.drift or 0.0
+        drift = self.drift.value or 0.0
         return f"{percent(float(f'{abs(drift):.2g}'))} {'more' if drift > 0 else 'less'} time"
 
     def suspect(self, margin: float) -> bool:
         """Whether the drift is more than the margin and its interval leaves out 0."""
-        if self.drift is None or self.drift_low is None or self.drift_high is None:
+        drift, low, high = self.drift
+        if drift is None or low is None or high is None:
             return False
-        beyond = abs(math.log1p(self.drift)) > math.log1p(margin)
-        return beyond and (self.drift_low > 0 or self.drift_high < 0)
+        return abs(math.log1p(drift)) > math.log1p(margin) and (low > 0 or high < 0)
 
 
 def steady_lines(
@@ -89,21 +89,18 @@ def steady_line(
 ) -> SteadyLine:
     """The row of one benchmark. `sure`: the confidence of its interval, after Bonferroni."""
     if not logs:
-        return SteadyLine(benchmark, 0, None, None, None, True, "")
+        return SteadyLine(benchmark, 0)
     study = machine.study
     mean, same = student(logs, sure), math.log1p(study.margin)
-    drift = math.expm1(mean.mean)
-    if mean.low is None or mean.high is None:
-        return SteadyLine(benchmark, len(logs), drift, None, None, True, "")
-    low, high = math.expm1(mean.low), math.expm1(min(mean.high, MOST))
-    line = SteadyLine(benchmark, len(logs), drift, low, high, True, "")
-    if -same <= mean.high and mean.low <= same:
+    drift = mean.interval.through(lambda log: math.expm1(min(log, MOST)))
+    line = SteadyLine(benchmark, len(logs), drift)
+    if mean.low is None or mean.high is None or (-same <= mean.high and mean.low <= same):
         return line
-    _, *ends = alike(*(100 * value for value in (drift, low, high)))
+    _, *ends = alike(*(100 * value for value in drift if value is not None))
     reason = (
         f"mini-batches of {benchmark.contender} took {line.size} in the last third of the rounds "
         f"than in the first ({' to '.join(ends)} % with {percent(study.confidence)} confidence for "
         "all contenders together), and the others on the same cores did not; that is more than the "
         f"margin of {percent(study.margin)}"
     )
-    return SteadyLine(benchmark, len(logs), drift, low, high, False, reason)
+    return replace(line, steady=False, reason=reason)

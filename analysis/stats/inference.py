@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from analysis.stats.intervals import Interval
 from analysis.stats.tails import t_exceeded
 
 Verdict = Literal[
@@ -43,9 +44,9 @@ class Estimate:
     verdict: Verdict = "missing"
 
     @property
-    def ends(self) -> tuple[float | None, float | None, float | None]:
+    def ends(self) -> Interval:
         """The ratio and both ends of its interval."""
-        return self.ratio, self.ratio_low, self.ratio_high
+        return Interval(self.ratio, self.ratio_low, self.ratio_high)
 
     @property
     def inverse(self) -> "Estimate":
@@ -125,6 +126,10 @@ class Mean:
     low: float | None = None
     high: float | None = None
     p: float | None = None
+
+    @property
+    def interval(self) -> Interval:
+        return Interval(self.mean, self.low, self.high)
 
 
 def student(logs: Sequence[float], confidence: float) -> Mean:

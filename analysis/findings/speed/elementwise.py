@@ -4,6 +4,7 @@ whether the first of five in a fresh process is slower."""
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from analysis.findings.fairness.settings import effective
 from analysis.findings.findings import Findings, Table, added
 from analysis.findings.speed.machine_speed import SPEED
 from analysis.stats.inference import estimate, student
+from analysis.stats.intervals import Interval
 from frameworks.workloads import from_dict
 
 SUCCESSIVE = 5  # operations of a fresh process
@@ -30,8 +32,8 @@ class ElementwiseLine:
 
     `gb_per_s` counts each vector once that is read or written. `share` is that over the speed of
     the machine's memory stream in the same rounds. `ulp` is the largest distance of a number from
-    NumPy's, in units in the last place. `first_over_others` is the time of a process's first step
-    over the median of the next four, with its interval. It comes from the `first_replicates` in
+    NumPy's, in units in the last place. `first` is the time of a process's first step over the
+    median of the next four. It comes from the `first_replicates` in
     which the process had done nothing before, if `repeat` is 1. The columns `to_...` say whether
     writing to a vector that was moved there changed the original.
     """
@@ -41,21 +43,22 @@ class ElementwiseLine:
     elements: int
     repeat: int
     replicates: int
-    us: float
-    low_us: float | None
-    high_us: float | None
+    us: Annotated[Interval, "us low_us high_us"]
     transfer_us: float
     gb_per_s: float
     share: float | None
     ulp: float | None
     first_replicates: int
-    first_over_others: float | None
-    first_low: float | None
-    first_high: float | None
+    first: Annotated[Interval, "first_over_others first_low first_high"]
     to_same_device: str
     to_another_device: str
     certificate: str
     reason: str
+
+    @property
+    def typical_us(self) -> float:
+        assert self.us.value is not None
+        return self.us.value
 
 
 def elementwise_lines(findings: Findings) -> list[ElementwiseLine]:
@@ -82,12 +85,9 @@ def lines(findings: Findings) -> Iterator[ElementwiseLine]:
         operation = work.elementwise
         assert operation
         step, transfer = (student(logs(rows, f"{part}_ms"), level) for part in ("step", "transfer"))
-        us, low, high = (
-            None if end is None else 1000 * math.exp(end) / operation.repeat
-            for end in (step.mean, step.low, step.high)
-        )
-        assert us
-        speed = work.bytes_per_step() / operation.repeat / us / 1000
+        each = 1000 / operation.repeat
+        us = Interval(*(end and each * end for end in step.interval.through(math.exp)))
+        speed = work.bytes_per_step() / operation.repeat / (each * math.exp(step.mean)) / 1000
         stream = streams.get((one.workload, one.threads)) if one.on_host else None
         alone = firsts(machine, one, rows) if operation.repeat == 1 else []
         first = estimate(alone, machine.study.margin, level)
@@ -95,9 +95,9 @@ def lines(findings: Findings) -> Iterator[ElementwiseLine]:
         _, row = certificates.found.get(one, (None, None))
         said = effective(machine, one)
         yield ElementwiseLine(
-            one, operation.kind, work.outputs, operation.repeat, step.n, us, low, high,
+            one, operation.kind, work.outputs, operation.repeat, step.n, us,
             1000 * math.exp(transfer.mean), speed, speed / stream if stream else None,
-            row.ulp if row else None, first.replicates, *first.ends,
+            row.ulp if row else None, first.replicates, first.ends,
             said.get("to_same_device", ""), said.get("to_another_device", ""),
             "" if reason else certificate, reason,
         )  # fmt: skip

@@ -8,7 +8,7 @@ the round. If a meter stood still in many turns, the others contain their energy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from analysis.data.results import BenchmarkId
 from analysis.findings.findings import Findings, Table, added
 from analysis.format import sentence
 from analysis.stats.inference import Estimate, estimates, student
+from analysis.stats.intervals import Interval
 
 FIELDS = {"processor": "package_j", "GPU": "gpu_j"}  # of a turn's record
 TURN = ["workload", "replicate", "contender", "round"]
@@ -39,9 +40,7 @@ class EnergyLine:
 
     id: BenchmarkId
     of: str
-    joules: float
-    joules_low: float | None
-    joules_high: float | None
+    joules: Annotated[Interval, "joules joules_low joules_high"]
     reference: str
     estimate: Estimate
 
@@ -66,10 +65,9 @@ def lines_of(findings: Findings, of: str, name: str) -> list[EnergyLine]:
     lines = []
     for one, rows in used.items():
         mean = student(logs(rows).tolist(), study.confidence)
-        low, high = (None if end is None else math.exp(end) for end in (mean.low, mean.high))
         base = pairs[one].contender if one in pairs else ""
         estimate = judged.get(one, Estimate())
-        lines.append(EnergyLine(one, of, math.exp(mean.mean), low, high, base, estimate))
+        lines.append(EnergyLine(one, of, mean.interval.through(math.exp), base, estimate))
     return lines
 
 

@@ -4,7 +4,7 @@ same process."""
 import math
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Annotated, ClassVar
 
 import pandas as pd
 
@@ -14,6 +14,7 @@ from analysis.findings.comparisons import ratios
 from analysis.findings.fairness.loss_check import LossCheck
 from analysis.format import count
 from analysis.stats.inference import Estimate, estimate, student
+from analysis.stats.intervals import UNKNOWN, Interval
 from frameworks.workloads.datasets.pixels import OWN, STORED
 
 NAMES = MappingProxyType({"pytorch": "DataLoader", "tensorflow": "tf.data"})  # of own loaders
@@ -24,11 +25,11 @@ class LoadingLine:
     """A row of loading.csv: a contender with a loader. `base` is the same contender, in the same
     process, on mini-batches that were prepared before.
 
-    `wall_ms` is the time of a mini-batch: `waiting_ms` until the loader gave it, and `step_ms` of
-    transfer and step. Each is the geometric mean over replicates, with Student's interval, of a
-    process's median over turns. A turn counts with the mean of its mini-batches, because with two
-    workers every second one may wait. `ratio` is the wall time over that of `base`, `base_ms`,
-    estimated within rounds like all ratios.
+    `wall` is the time of a mini-batch: `waiting` until the loader gave it, and `step` of transfer
+    and step. Each is the geometric mean over replicates, with Student's interval, of a process's
+    median over turns, in milliseconds. A turn counts with the mean of its mini-batches, because
+    with two workers every second one may wait. `ratio` is the wall time over that of `base`,
+    `base_ms`, estimated within rounds like all ratios.
     """
 
     COLUMNS: ClassVar = (
@@ -42,15 +43,9 @@ class LoadingLine:
     of: str
     loader: str
     estimate: Estimate = field(default_factory=Estimate)
-    wall_ms: float | None = None
-    wall_low: float | None = None
-    wall_high: float | None = None
-    waiting_ms: float | None = None
-    waiting_low: float | None = None
-    waiting_high: float | None = None
-    step_ms: float | None = None
-    step_low: float | None = None
-    step_high: float | None = None
+    wall: Annotated[Interval, "wall_ms wall_low wall_high"] = UNKNOWN
+    waiting: Annotated[Interval, "waiting_ms waiting_low waiting_high"] = UNKNOWN
+    step: Annotated[Interval, "step_ms step_low step_high"] = UNKNOWN
     base_ms: float | None = None
     reason: str = ""
 
@@ -106,20 +101,18 @@ def loading_lines(
             line = replace(
                 line,
                 estimate=estimate(found_logs, study.margin, study.confidence),
-                base_ms=over_replicates(times[base], "wall", study.confidence)["wall_ms"],
-                **over_replicates(times[one], "wall", study.confidence),
-                **over_replicates(times[one], "waiting", study.confidence),
-                **over_replicates(times[one], "step", study.confidence),
+                base_ms=over_replicates(times[base], "wall", study.confidence).value,
+                wall=over_replicates(times[one], "wall", study.confidence),
+                waiting=over_replicates(times[one], "waiting", study.confidence),
+                step=over_replicates(times[one], "step", study.confidence),
             )
         lines.append(line)
     return lines
 
 
-def over_replicates(rows: pd.DataFrame, name: str, confidence: float) -> dict[str, Any]:
-    """The columns of a time: geometric mean over replicates, and interval."""
-    mean = student(logs(rows, name).tolist(), confidence)
-    ends = (None if log is None else math.exp(log) for log in (mean.mean, mean.low, mean.high))
-    return dict(zip((f"{name}_ms", f"{name}_low", f"{name}_high"), ends, strict=True))
+def over_replicates(rows: pd.DataFrame, name: str, confidence: float) -> Interval:
+    """The geometric mean of a time over replicates."""
+    return student(logs(rows, name).tolist(), confidence).interval.through(math.exp)
 
 
 def by_turn(batches: pd.DataFrame) -> dict[BenchmarkId, pd.DataFrame]:

@@ -6,7 +6,7 @@ differently, so the parts need not add up to the step.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
@@ -17,52 +17,45 @@ from analysis.findings.comparisons import NO_INTERVAL, permission, ratios
 from analysis.findings.fairness.certificates import Certificates
 from analysis.findings.fairness.loss_check import LossCheck
 from analysis.stats.inference import estimate, student
+from analysis.stats.intervals import UNKNOWN, Interval
 from frameworks.description import PARTS
 
-Numbers = dict[str, Any]  # of the fields with these names
 AGREES = "agrees to "  # how a pair's certificate begins if nothing is declared
 
 
 @dataclass(frozen=True)
 class PartLine:
     """A row of parts.csv, about the whole step `id`. The ratios of times within rounds give the
-    shares of the step in each replicate. `gradient_share` is the gradient part's less the forward
-    part's, and `update_share` the rest, so they add up to 1, and one of them may be negative. A
-    share is the mean over replicates with Student's interval.
+    shares of the step in each replicate. `gradient` is the gradient part's less the forward part's,
+    and `update` the rest, so the shares add up to 1, and one of them may be negative. A share is
+    the mean over replicates with Student's interval.
 
-    `gradient_over_forward` and `gradient_over_step` are ratios of times, estimated like all ratios.
-    All are None if a part or the step was not measured or is not certified.
+    `over_forward` and `over_step` are ratios of the gradient part's time to that of the forward
+    part and of the step, estimated like all ratios. All are unknown if a part or the step was not
+    measured or is not certified.
     """
 
     id: BenchmarkId
     replicates: int = 0
-    forward_share: float | None = None
-    forward_low: float | None = None
-    forward_high: float | None = None
-    gradient_share: float | None = None
-    gradient_low: float | None = None
-    gradient_high: float | None = None
-    update_share: float | None = None
-    update_low: float | None = None
-    update_high: float | None = None
-    gradient_over_forward: float | None = None
-    over_forward_low: float | None = None
-    over_forward_high: float | None = None
-    gradient_over_step: float | None = None
-    over_step_low: float | None = None
-    over_step_high: float | None = None
+    forward: Annotated[Interval, "forward_share forward_low forward_high"] = UNKNOWN
+    gradient: Annotated[Interval, "gradient_share gradient_low gradient_high"] = UNKNOWN
+    update: Annotated[Interval, "update_share update_low update_high"] = UNKNOWN
+    over_forward: Annotated[
+        Interval, "gradient_over_forward over_forward_low over_forward_high"
+    ] = UNKNOWN
+    over_step: Annotated[Interval, "gradient_over_step over_step_low over_step_high"] = UNKNOWN
     certificate: str = ""
     reason: str = ""
 
     @property
     def exceeds(self) -> bool:
         """Whether loss and gradients take significantly longer than the whole step."""
-        return self.over_step_low is not None and self.over_step_low > 1
+        return self.over_step.low is not None and self.over_step.low > 1
 
     @property
     def inverted(self) -> bool:
         """Whether loss and gradients take significantly less time than the loss alone."""
-        return self.over_forward_high is not None and self.over_forward_high < 1
+        return self.over_forward.high is not None and self.over_forward.high < 1
 
 
 def part_lines(found: Measurements, check: LossCheck) -> list[PartLine]:
@@ -109,8 +102,8 @@ def part_line(
         whole,
         len(logs),
         **shares(logs, found.machine.study.confidence),
-        **over(logs[:, 2], "forward", found),
-        **over(logs[:, 1], "step", found),
+        over_forward=ratio(logs[:, 2], found),
+        over_step=ratio(logs[:, 1], found),
         certificate=said,
         reason=NO_INTERVAL if len(logs) == 1 else reason,
     )
@@ -127,20 +120,14 @@ def together(certificates: Sequence[str]) -> str:
     )
 
 
-def shares(logs: np.ndarray, confidence: float) -> Numbers:
+def shares(logs: np.ndarray, confidence: float) -> dict[str, Interval]:
     """Each share with its interval, from logarithms of both parts' times over the step's."""
     forward, gradient = np.exp(logs[:, 0]), np.exp(logs[:, 1])
     own = {"forward": forward, "gradient": gradient - forward, "update": 1 - gradient}
-    found: Numbers = {}
-    for name, values in own.items():
-        mean = student(values.tolist(), confidence)
-        found |= {f"{name}_share": mean.mean, f"{name}_low": mean.low, f"{name}_high": mean.high}
-    return found
+    return {part: student(one.tolist(), confidence).interval for part, one in own.items()}
 
 
-def over(logs: np.ndarray, what: str, found: Measurements) -> Numbers:
-    """The ratio of the gradient part's time to another, from its logarithms."""
+def ratio(logs: np.ndarray, found: Measurements) -> Interval:
+    """From its logarithms."""
     study = found.machine.study
-    ends = estimate(logs.tolist(), study.margin, study.confidence).ends
-    names = (f"gradient_over_{what}", f"over_{what}_low", f"over_{what}_high")
-    return dict(zip(names, ends, strict=True))
+    return estimate(logs.tolist(), study.margin, study.confidence).ends

@@ -70,7 +70,7 @@ def no_steady_state(findings: Findings) -> Iterator[Caveat]:
 
 def drifted(lines: Sequence[SteadyLine]) -> str:
     """The contender that drifted most, and the number of the others that drifted."""
-    worst = max(lines, key=lambda line: abs(line.drift or 0.0))
+    worst = max(lines, key=lambda line: abs(line.drift.value or 0.0))
     others = len(lines) - 1
     return (
         f"From the first to the last third of the rounds, {subject(worst.id)} came to take "

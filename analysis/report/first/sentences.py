@@ -138,15 +138,15 @@ def effect(rows: Sequence[PairLine]) -> str:
 def start(findings: Findings) -> str:
     """The start that costs most, if it decides who wins a short run; without opt-in variants."""
     rows = [row for row in findings.machine.matched_rows(findings.start) if row.id.variant in USUAL]
-    totals = {row.id.framework for row in rows if row.total_s is not None}
-    late = [row for row in rows if row.ahead == "from" and 1 < (row.steps or 0) < MANY]
+    totals = {row.id.framework for row in rows if row.total.value is not None}
+    late = [row for row in rows if row.ahead == "from" and 1 < (row.steps.value or 0) < MANY]
     if not late or len(totals) < 2:
         return ""
     slowest = max(sorted(totals), key=lambda name: seconds(rows, name))
     own = [row for row in late if row.id.framework == slowest]
     if not own:
         return ""
-    steps = [row.steps or 0.0 for row in own]
+    steps = [row.steps.value or 0.0 for row in own]
     sides = {row.id for row in own}
     marked = mark(row for row in findings.comparisons if row.id in sides)
     return (
@@ -158,7 +158,8 @@ def start(findings: Findings) -> str:
 
 def seconds(rows: list[StartLine], framework: str) -> float:
     """What a framework's start takes, on average over its contenders."""
-    found = [row.total_s for row in rows if row.id.framework == framework and row.total_s]
+    totals = (row.total.value for row in rows if row.id.framework == framework)
+    found = [total for total in totals if total]
     return sum(found) / len(found) if found else 0.0
 
 

@@ -69,7 +69,7 @@ def test_a_study_read_in_few_rows_says_the_same(
         if theirs.estimate.ratio:
             assert mine.estimate.ratio == pytest.approx(theirs.estimate.ratio, rel=0.002)
     for start, other_start in zip(few.start, every.start, strict=True):
-        assert start.total_s == pytest.approx(other_start.total_s, rel=1e-3)
+        assert start.total.value == pytest.approx(other_start.total.value, rel=1e-3)
     said = "Of long turns, mini-batches of similar times are read as their mean."
     assert turns(few) == f"{turns(every)} {said}"
 

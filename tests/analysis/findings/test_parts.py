@@ -40,7 +40,7 @@ RECIPE = Recipe(
         for v, share in zip(VARIANTS, own, strict=True)
     },
 )  # fmt: skip
-MEASURED = ("forward_share", "gradient_share", "update_share")
+MEASURED = ("forward", "gradient", "update")
 
 Make = Callable[[Recipe], Findings]
 
@@ -64,16 +64,13 @@ def test_shares_are_those_of_the_records(parted: Findings, workload: str, framew
     forward, gradient = SHARES[workload, framework]
     assert (row.id.variant, row.replicates, row.reason) == ("default", 7, "")
     for name, share in zip(MEASURED, (forward, gradient - forward, 1 - gradient), strict=True):
-        value, low, high = (
-            getattr(row, each)
-            for each in (name, name.replace("share", "low"), name.replace("share", "high"))
-        )
+        value, low, high = getattr(row, name)
         assert value == pytest.approx(share, abs=0.02) and low < value < high
-    assert sum(getattr(row, name) for name in MEASURED) == pytest.approx(1)
-    assert row.gradient_over_forward == pytest.approx(gradient / forward, rel=0.02)
-    assert row.gradient_over_step == pytest.approx(gradient, rel=0.02)
-    assert row.over_step_low and row.over_step_high and row.over_forward_low
-    assert row.over_step_low < (row.gradient_over_step or 0.0) < row.over_step_high
+    assert sum(getattr(row, name).value for name in MEASURED) == pytest.approx(1)
+    assert row.over_forward.value == pytest.approx(gradient / forward, rel=0.02)
+    assert row.over_step.value == pytest.approx(gradient, rel=0.02)
+    assert row.over_step.low and row.over_step.high and row.over_forward.low
+    assert row.over_step.low < (row.over_step.value or 0.0) < row.over_step.high
 
 
 def test_what_does_not_add_up_is_said(parted: Findings) -> None:
@@ -81,7 +78,8 @@ def test_what_does_not_add_up_is_said(parted: Findings) -> None:
     plain = said["mlp", "pytorch"]
     assert plain.startswith("PyTorch, MLP, 1 thread: the forward pass takes 30 % of a step, the ")
     assert plain.endswith("times as long as the loss.") and "add up" not in plain
-    unsure = replace(line(parted, "mlp", "pytorch"), update_low=-0.1)
+    known = line(parted, "mlp", "pytorch")
+    unsure = replace(known, update=known.update._replace(low=-0.1))
     assert summary(unsure).endswith("The share is not significant for the update.")
     beyond = said["mlp", "tensorflow"]
     assert "Loss and gradients without an update take 20 % longer than the whole step" in beyond
@@ -122,11 +120,11 @@ def test_the_figure_ends_where_the_longest_part_does(parted: Findings) -> None:
 def test_a_refused_part_leaves_no_shares_but_the_reason(found: Make) -> None:
     refused = found(replace(RECIPE, refused=("pytorch/part-gradient/cpu/1",), replicates=3))
     row = line(refused, "mlp", "pytorch")
-    assert row.forward_share is None and "refused: loss differs" in row.reason
+    assert row.forward.value is None and "refused: loss differs" in row.reason
     assert "no shares. " in summary(row)
     table = part_table(refused.parts, 0.95)
     assert table and len(table.rows) == 2 and len(table.notes) == 2
-    assert line(refused, "mlp", "tensorflow").forward_share
+    assert line(refused, "mlp", "tensorflow").forward.value
 
 
 def test_claims_are_judged_by_the_ratios(parted: Findings, tmp_path: Path) -> None:

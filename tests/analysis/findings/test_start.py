@@ -65,21 +65,21 @@ def test_fiellers_interval_covers(sd: float) -> None:
 
 def test_every_part_of_a_start(findings: Findings) -> None:
     for line in findings.start:
-        assert line.import_s == pytest.approx(2.16 if line.id.framework == "pytorch" else 4.32)
-        parts = (line.import_s, line.build_s, line.compile_s, line.excess_s)
-        assert line.total_s == pytest.approx(sum(part or 0 for part in parts))
-        assert line.first_s and line.compile_s and line.first_s > line.compile_s > 0
-        assert line.total_low_s and line.total_high_s
-        assert line.total_low_s < line.total_s < line.total_high_s
+        assert line.imports.value == pytest.approx(2.16 if line.id.framework == "pytorch" else 4.32)
+        parts = (line.imports.value, line.build.value, line.compile.value, line.excess.value)
+        assert line.total.value == pytest.approx(sum(part or 0 for part in parts))
+        assert line.first.value and line.compile.value and line.first.value > line.compile.value > 0
+        assert line.total.low and line.total.high
+        assert line.total.low < line.total.value < line.total.high
     (row,) = (
         line
         for line in findings.start
         if (line.id.workload, line.id.framework, line.id.variant, line.id.threads)
         == ("mlp", "tensorflow", "default", 1)
     )
-    assert row.ahead == "from" and row.steps_low and row.steps and row.steps_high
+    assert row.ahead == "from" and row.steps.low and row.steps.value and row.steps.high
     # import 2.16 s more, build .7, first step 39 times 77 ms against 5 times 110
-    assert row.steps == pytest.approx((2.16 + 0.7 + 39 * 0.077 - 5 * 0.11) / 0.033, rel=0.15)
+    assert row.steps.value == pytest.approx((2.16 + 0.7 + 39 * 0.077 - 5 * 0.11) / 0.033, rel=0.15)
     assert beats(row).startswith("PyTorch: after ")
     assert re.fullmatch(r"after \d+ steps \(\d+ to \d+\)", beats(row, "PyTorch"))
 
@@ -97,9 +97,14 @@ def test_a_start_counts_where_the_workload_came_first(findings: Findings) -> Non
     for row in shared.start:
         if row.id.workload == "mlp":
             assert row.replicates == sum(number % 2 == 0 for number in every)
-            assert row.build_s == pytest.approx(alone[row.id].build_s, rel=0.1)
+            assert row.build.value == pytest.approx(alone[row.id].build.value, rel=0.1)
         else:
-            assert (row.replicates, row.total_s, row.first_s, row.ahead) == (0, None, None, "")
+            assert (row.replicates, row.total.value, row.first.value, row.ahead) == (
+                0,
+                None,
+                None,
+                "",
+            )
     said = [[str(part) for part in start(Chapter(f, Theme((), ()), 1, []))]
             for f in (shared, findings)]  # fmt: skip
     assert [any("contests that began with" in part for part in parts) for parts in said] == [
@@ -113,9 +118,9 @@ def test_records_without_import_times_have_no_total(findings: Findings) -> None:
     for contest in old.machine.records.contests:
         for contender in contest.contenders:
             contender.import_s = None
-    assert {line.total_s for line in old.start} == {None}
+    assert {line.total.value for line in old.start} == {None}
     assert {line.ahead for line in old.start} == {""}
-    assert all(line.build_s and line.first_s for line in old.start)
+    assert all(line.build.value and line.first.value for line in old.start)
     assert start_sentences(old) == []
     table = start_table(old)
     assert table and table.columns[-1][0] == "95 % interval"  # nothing is compared

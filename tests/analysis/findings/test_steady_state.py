@@ -60,9 +60,9 @@ def test_a_quiet_study_is_steady(quiet: Findings) -> None:
     ]  # fmt: skip
     for line in quiet.steady:
         assert line.steady and line.replicates == 7 and line.reason == ""
-        assert line.drift_low is not None and line.drift_high is not None
-        assert line.drift is not None and line.drift_low < line.drift < line.drift_high
-        assert abs(line.drift) < 0.02
+        assert line.drift.low is not None and line.drift.high is not None
+        assert line.drift.value is not None and line.drift.low < line.drift.value < line.drift.high
+        assert abs(line.drift.value) < 0.02
     assert headings(quiet) == []
 
 
@@ -79,7 +79,7 @@ def test_who_alone_drifts_is_named_and_has_no_ratio(
 ) -> None:
     drifted = changed(quiet, drifting(size))
     line = line_of(drifted)
-    assert not line.steady and line.drift == pytest.approx(size, abs=0.02)
+    assert not line.steady and line.drift.value == pytest.approx(size, abs=0.02)
     row = tuned(drifted)
     assert row.estimate == Estimate(verdict="no steady state")
     told = re.match(
@@ -104,7 +104,7 @@ def test_a_change_of_the_machine_holds_nothing_back(quiet: Findings) -> None:
     for who in sorted(set(quiet.machine.batches["contender"])):
         slower = changed(slower, drifting(0.5), who)
     for before, after in zip(quiet.steady, slower.steady, strict=True):
-        assert after.drift == pytest.approx(before.drift, abs=1e-9) and after.steady
+        assert after.drift.value == pytest.approx(before.drift.value, abs=1e-9) and after.steady
     assert tuned(slower).estimate.ratio == pytest.approx(tuned(quiet).estimate.ratio, rel=1e-6)
 
 
@@ -114,8 +114,8 @@ def test_a_drift_that_is_not_sure_is_named_and_keeps_its_ratio(quiet: Findings) 
         quiet, lambda rows: 1 + (0.008 + 0.012 * rows["replicate"]) * (rows["round"] >= 6)
     )
     line = line_of(wavering)
-    assert line.steady and line.drift and line.drift_low
-    assert line.drift > 0.03 > line.drift_low > 0
+    assert line.steady and line.drift.value and line.drift.low
+    assert line.drift.value > 0.03 > line.drift.low > 0
     assert tuned(wavering).estimate.ratio and headings(wavering) == []
     assert any("TensorFlow, tuned, came to take" in one.text and "more time" in one.text
                for one in caveats(wavering, 2))  # fmt: skip
@@ -124,7 +124,7 @@ def test_a_drift_that_is_not_sure_is_named_and_keeps_its_ratio(quiet: Findings) 
 def test_a_drift_within_the_margin_is_not_worth_a_word(quiet: Findings) -> None:
     still = changed(quiet, drifting(0.025))
     line = line_of(still)
-    assert line.steady and line.drift_low and line.drift_low > 0
+    assert line.steady and line.drift.low and line.drift.low > 0
     assert not any("came to take" in one.text for one in caveats(still, 2))
 
 
@@ -139,13 +139,15 @@ def test_the_interval_is_of_all_contenders_together(quiet: Findings) -> None:
     for line in quiet.steady:
         logs = np.array(found[line.id])
         reach = 3.5212 * logs.std(ddof=1) / np.sqrt(7)
-        assert line.drift_high == pytest.approx(np.expm1(logs.mean() + reach), abs=1e-5)
-        assert line.drift_low == pytest.approx(np.expm1(logs.mean() - reach), abs=1e-5)
+        assert line.drift.high == pytest.approx(np.expm1(logs.mean() + reach), abs=1e-5)
+        assert line.drift.low == pytest.approx(np.expm1(logs.mean() - reach), abs=1e-5)
 
 
 def test_two_contenders_are_not_checked(found: Callable[[Recipe], Findings]) -> None:
     two = changed(found(replace(SMALL, variants=("tuned",))), drifting(0.5))
-    assert {(line.drift, line.steady, line.replicates) for line in two.steady} == {(None, True, 0)}
+    assert {(line.drift.value, line.steady, line.replicates) for line in two.steady} == {
+        (None, True, 0)
+    }
     assert tuned(two).estimate.ratio
     assert steadiness(two).startswith("Steady state was not checked")
 
@@ -153,7 +155,9 @@ def test_two_contenders_are_not_checked(found: Callable[[Recipe], Findings]) -> 
 def test_one_replicate_has_a_drift_and_no_interval(found: Callable[[Recipe], Findings]) -> None:
     alone = changed(found(replace(SMALL, replicates=1)), drifting(0.5))
     line = line_of(alone)
-    assert line.drift == pytest.approx(0.5, abs=0.05) and line.drift_low is None and line.steady
+    assert (
+        line.drift.value == pytest.approx(0.5, abs=0.05) and line.drift.low is None and line.steady
+    )
     assert tuned(alone).estimate.ratio
 
 
@@ -165,7 +169,7 @@ def test_two_replicates_that_drift_apart_have_an_endless_interval(
         wild, lambda rows: np.exp(60.0 * (rows["round"] >= 6) * (rows["replicate"] == 1))
     )
     line = line_of(wild)
-    assert line.steady and line.drift_high and line.drift_high > 1e300
+    assert line.steady and line.drift.high and line.drift.high > 1e300
 
 
 def test_the_report_says_how_far_times_drifted(quiet: Findings) -> None:
@@ -180,8 +184,8 @@ def test_controls_are_checked_and_are_nobodys_others(found: Callable[[Recipe], F
     findings = found(replace(SMALL, controls=controls))
     for control in ("twin", "5%", "10%"):
         findings = changed(findings, drifting(0.5), f"pytorch/tuned+{control}/cpu/1")
-    assert line_of(findings).drift == pytest.approx(0, abs=0.02)
-    assert line_of(findings, "pytorch/tuned+twin/cpu/1").drift == pytest.approx(0.5, abs=0.05)
+    assert line_of(findings).drift.value == pytest.approx(0, abs=0.02)
+    assert line_of(findings, "pytorch/tuned+twin/cpu/1").drift.value == pytest.approx(0.5, abs=0.05)
 
 
 def test_only_those_with_a_ratio_are_held_against_each_other_at_the_start(

@@ -27,6 +27,7 @@ from analysis.report.figures.style import ON_BLACK, PALETTE, SHADES, SPARE, Figu
 from analysis.report.first import Cell, FirstScreen, Matrix, MatrixRow
 from analysis.report.first.picture import picture
 from analysis.stats.inference import Estimate
+from analysis.stats.intervals import Interval
 from tests.analysis.recipe import Recipe
 from tests.conftest import ROOT
 
@@ -320,8 +321,9 @@ def test_finding_of_rounding() -> None:
 
 def test_finding_of_start(findings: Findings) -> None:
     torch, other = findings.start[0], findings.start[-1]
-    jax = replace(torch, id=one(), import_s=0.5, build_s=0.5, compile_s=2.0, total_s=3.0)
-    eager = replace(torch, id=one("pytorch"), import_s=0.5, build_s=0.5, compile_s=-0.1)
+    half, two, below = (Interval(seconds) for seconds in (0.5, 2.0, -0.1))
+    jax = replace(torch, id=one(), imports=half, build=half, compile=two)
+    eager = replace(torch, id=one("pytorch"), imports=half, build=half, compile=below)
     assert start.slowest([jax, eager]) == (
         "JAX starts slowest, in 3.0 s, most of it for its first mini-batch; PyTorch in 1.0 s."
     )

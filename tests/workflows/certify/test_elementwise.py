@@ -68,9 +68,9 @@ def test_times_are_of_one_operation_without_transfer(found):
     row, one = rows["default"], rows["default"].id
     steady = found.batches[~found.batches["warmup"] & (found.batches["contender"] == one.contender)]
     medians = steady.groupby("replicate")["step_ms"].median()
-    assert row.us == pytest.approx(1000 * np.exp(np.log(medians).mean()))
-    assert row.low_us < row.us < row.high_us and row.transfer_us > 0
-    assert row.gb_per_s == pytest.approx(3 * 4 * 5000 / row.us / 1000) and row.share > 0
+    assert row.typical_us == pytest.approx(1000 * np.exp(np.log(medians).mean()))
+    assert row.us.low < row.us.value < row.us.high and row.transfer_us > 0
+    assert row.gb_per_s == pytest.approx(3 * 4 * 5000 / row.typical_us / 1000) and row.share > 0
     assert (row.elements, row.repeat, row.replicates, row.ulp) == (5000, 1, 2, 0)
     assert (row.certificate, row.reason, row.first_replicates) == ("agrees to 0", "", 2)
     assert rows["wrong"].certificate == "" and "from NumPy's" in rows["wrong"].reason

@@ -96,7 +96,7 @@ def test_a_contest_with_loaders(study, tmp_path):
     ]  # fmt: skip
     for row in lines:
         assert not row.reason and row.estimate.ratio and row.base_ms
-        assert 0 < row.waiting_ms < row.wall_ms and 0 < row.step_ms < row.wall_ms
+        assert 0 < row.waiting.value < row.wall.value and 0 < row.step.value < row.wall.value
 
 
 @pytest.mark.quiet

@@ -29,7 +29,7 @@ def test_parts_are_timed_and_never_ranked(study, tmp_path):
     assert "loss_taken" in settings["default"] and "loss_taken" not in settings["part-forward"]
     (row,) = found.parts
     assert row.replicates == 2 and row.certificate.startswith("agrees to") and not row.reason
-    shares = (row.forward_share, row.gradient_share, row.update_share)
+    shares = (row.forward.value, row.gradient.value, row.update.value)
     assert sum(share or 0.0 for share in shares) == pytest.approx(1)
 
 
@@ -39,7 +39,7 @@ def test_weights_that_move_in_timed_turns_are_seen_though_no_loss_shows_it(study
     (fault,) = found.loss_check.faults.values()
     assert "after the timed turn of round 3, dense1.kernel is not as it was given" in fault
     (row,) = found.parts
-    assert row.forward_share is None and fault in row.reason
+    assert row.forward.value is None and fault in row.reason
 
 
 def test_a_part_alone_is_refused_before_any_time_is_spent(abacus, small):

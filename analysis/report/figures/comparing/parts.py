@@ -18,7 +18,7 @@ PALE = {"forward": 1.0, "gradients": 0.55, "update": 0.22}  # opacity
 
 
 def shares_of_steps(findings: Findings, theme: Theme, name: str) -> Figure | None:
-    rows = first_conditions([row for row in findings.parts if row.forward_share is not None])
+    rows = first_conditions([row for row in findings.parts if row.forward.value is not None])
     if not rows:
         return None
     workloads = list(dict.fromkeys(row.id.workload for row in rows))
@@ -59,33 +59,32 @@ def shares_of_steps(findings: Findings, theme: Theme, name: str) -> Figure | Non
 
 def reach(row: PartLine) -> float:
     """Where the axis ends for a row: wide intervals are cut off, so that bars stay readable."""
-    longest = max(row.gradient_over_step or 1.0, row.forward_share or 1.0, 1.0)
-    return 1.02 * min(max(row.over_step_high or 1.0, longest), 1.2 * longest)
+    longest = max(row.over_step.value or 1.0, row.forward.value or 1.0, 1.0)
+    return 1.02 * min(max(row.over_step.high or 1.0, longest), 1.2 * longest)
 
 
 def bar(axes: Axes, row: PartLine, place: int, colour: str) -> None:
     """If the update's share is negative, it has no bar, and the gradients' ends beyond the step."""
-    forward = row.forward_share or 0.0
-    gradient = forward + (row.gradient_share or 0.0)
+    forward = row.forward.value or 0.0
+    gradient = forward + (row.gradient.value or 0.0)
     last = max(forward, gradient)
     ends = (("forward", 0.0, forward), ("gradients", forward, gradient), ("update", last, 1.0))
     for part, left, right in ends:
         if right > left:
             axes.barh(place, right - left, THICK, left=left, color=colour, alpha=PALE[part])
-    lines = [(row.forward_low, row.forward_high), (row.over_step_low, row.over_step_high)]
-    for low, high in lines:
+    for _, low, high in (row.forward, row.over_step):
         if low is not None and high is not None:
             axes.plot([low, high], [place, place], color=INK, linewidth=1.1)
 
 
 def extremes(rows: Sequence[PartLine]) -> str:
     """How much longer loss and gradients take than the loss, and the largest update."""
-    over = [row.gradient_over_forward for row in rows if row.gradient_over_forward is not None]
-    most = max(rows, key=lambda row: row.update_share or 0.0)
+    over = [row.over_forward.value for row in rows if row.over_forward.value is not None]
+    most = max(rows, key=lambda row: row.update.value or 0.0)
     text = f"Loss and gradients take {spread(min(over), max(over))} times as long as the loss."
-    if not (most.update_low and most.update_low > 0):
+    if not (most.update.low and most.update.low > 0):
         return text
     return (
         f"{text} The update's share is largest in {title(most.id.framework)} on the "
-        f"{workload(most.id.workload)}, {percent(float(f'{most.update_share:.2g}'))}."
+        f"{workload(most.id.workload)}, {percent(float(f'{most.update.value:.2g}'))}."
     )

@@ -87,13 +87,13 @@ def panels(findings: Findings) -> Mapping[Column, Lines]:
 def draw(axes: Axes, rows: Lines, theme: Theme) -> None:
     for one, own in grouped((row.id._replace(workload=""), row) for row in rows).items():
         colour = theme.colour(one.framework)
-        times = [(row.us, row.low_us, row.high_us) for row in own]
+        times = [row.us for row in own]
         curve(axes, [row.elements for row in own], times, colour, theme.dashes(one.variant))
-        axes.axhline(own[0].us, color=colour, linestyle=":", linewidth=0.9)
+        axes.axhline(own[0].typical_us, color=colour, linestyle=":", linewidth=0.9)
     streams = [row.gb_per_s / row.share for row in rows if row.share]
     if streams:
         ends = np.array([rows[0].elements, rows[-1].elements])
-        moved = rows[0].gb_per_s * rows[0].us / rows[0].elements  # kB an element
+        moved = rows[0].gb_per_s * rows[0].typical_us / rows[0].elements  # kB an element
         axes.plot(ends, ends * moved / np.median(streams), color=INK, linewidth=1.1)
     if any(published(row) for row in rows):
         axes.axvline(PUBLISHED, color=INK, linewidth=0.8, alpha=0.5)
@@ -111,7 +111,7 @@ def finding(rows: Lines) -> str:
     """How long the smallest operations take, by framework, and how fast the largest are."""
     sizes = sorted({row.elements for row in rows})
     least, most = sizes[0], sizes[-1]
-    floors = grouped((row.id.framework, row.us) for row in rows if row.elements == least)
+    floors = grouped((row.id.framework, row.typical_us) for row in rows if row.elements == least)
     said = [f"{spread(min(own), max(own))} µs in {title(one)}" for one, own in floors.items()]
     speeds = [row.gb_per_s for row in rows if row.elements == most]
     return (

@@ -65,8 +65,8 @@ def reach(row: LoadingLine) -> float:
 
 def bar(axes: Axes, height: int, row: LoadingLine, theme: Theme) -> None:
     ratio, low, high = row.estimate.ends
-    assert ratio and row.wall_ms and row.step_ms
-    step = ratio * row.step_ms / row.wall_ms
+    assert ratio and row.wall.value and row.step.value
+    step = ratio * row.step.value / row.wall.value
     ends = (("transfer and step", 0.0, step), ("waiting for the loader", step, ratio))
     for part, left, right in ends:
         axes.barh(height, right - left, THICK, left=left, alpha=PALE[part],

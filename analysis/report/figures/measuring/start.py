@@ -16,7 +16,7 @@ from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canva
 from analysis.report.prose import spread, two
 
 # Filled, hatched and hollow, because shades of a colour would not differ enough from the page.
-COSTS = {"import": "import", "build": "network", "compile": "first mini-batch"}
+COSTS = {"imports": "import", "build": "network", "compile": "first mini-batch"}
 BESIDE = 3  # points between a bar and its total
 
 
@@ -24,7 +24,7 @@ def start(findings: Findings, theme: Theme, name: str) -> Figure | None:
     lines = {
         line.id: line
         for line in findings.start
-        if line.id in findings.matched and line.total_s is not None
+        if line.id in findings.matched and line.total.value is not None
     }
     panels = Panels(lines)
     if not panels:
@@ -59,7 +59,7 @@ def start(findings: Findings, theme: Theme, name: str) -> Figure | None:
 
 def seconds(line: StartLine) -> list[float]:
     """By part, in order; a first mini-batch faster than a steady one costs nothing."""
-    return [max(getattr(line, f"{part}_s") or 0.0, 0.0) for part in COSTS]
+    return [max(getattr(line, part).value or 0.0, 0.0) for part in COSTS]
 
 
 def stack(axes: Axes, place: int, line: StartLine, colour: str) -> None:
@@ -73,7 +73,7 @@ def stack(axes: Axes, place: int, line: StartLine, colour: str) -> None:
 
 
 def filling(part: str, colour: str) -> dict[str, Any]:
-    if part == "import":
+    if part == "imports":
         return {"facecolor": colour}
     return {"facecolor": PAPER, "hatch": "/////" if part == "build" else ""}
 

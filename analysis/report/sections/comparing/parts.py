@@ -9,42 +9,40 @@ from analysis.report.layout import Blocks, Bullets, Chapter, Section
 from analysis.report.prose import place, share, two
 from analysis.report.sections.comparing.comparisons import same
 from analysis.report.tables import Table, intervals
+from analysis.stats.intervals import Interval
 
 
 def summary(row: PartLine) -> str:
     """`PyTorch, MLP, 1 thread: the forward pass takes 31 % of a step, ...`"""
     who = f"{title(row.id.framework)}, {place(row.id)}"
-    if row.forward_share is None or row.gradient_over_forward is None:
+    forward, over_forward = row.forward.value, row.over_forward.value
+    if forward is None or over_forward is None:
         return f"{who}: no shares. {sentence(row.reason)}"
     if row.exceeds:
-        more = than(row.gradient_over_step or 1.0).replace("takes", "take", 1)
+        more = than(row.over_step.value or 1.0).replace("takes", "take", 1)
         return (
             f"{who}: the parts do not add up. Loss and gradients without an update {more} the "
-            f"whole step, and the forward pass alone takes {share(row.forward_share)} of it."
+            f"whole step, and the forward pass alone takes {share(forward)} of it."
         )
     if row.inverted:
         return (
             f"{who}: the parts do not add up. Loss and gradients take less time than the loss "
-            f"alone, which takes {share(row.forward_share)} of a step."
+            f"alone, which takes {share(forward)} of a step."
         )
-    gradients, update = share(row.gradient_share or 0.0), share(row.update_share or 0.0)
+    gradients, update = share(row.gradient.value or 0.0), share(row.update.value or 0.0)
     return (
-        f"{who}: the forward pass takes {share(row.forward_share)} of a step, the gradients "
+        f"{who}: the forward pass takes {share(forward)} of a step, the gradients "
         f"{gradients} and the update {update}. Loss and gradients take "
-        f"{two(row.gradient_over_forward)} times as long as the loss.{unsure(row)}"
+        f"{two(over_forward)} times as long as the loss.{unsure(row)}"
     )
 
 
 def unsure(row: PartLine) -> str:
     """The shares whose intervals include zero, in a sentence; "" if there are none."""
-    shares = {
-        "forward pass": (row.forward_low, row.forward_high),
-        "gradients": (row.gradient_low, row.gradient_high),
-        "update": (row.update_low, row.update_high),
-    }
+    shares = {"forward pass": row.forward, "gradients": row.gradient, "update": row.update}
     found = [
         f"the {name}"
-        for name, (low, high) in shares.items()
+        for name, (_, low, high) in shares.items()
         if low is not None and high is not None and low <= 0 <= high
     ]
     if not found:
@@ -53,19 +51,17 @@ def unsure(row: PartLine) -> str:
     return f" The {share_is} not significant for {listing(found)}."
 
 
-def cell(value: float | None, low: float | None, high: float | None) -> str:
+def cell(own: Interval) -> str:
     """A share and its interval in percent: `31.2 (29.8 to 32.6)`"""
-    numbers = [f"{100 * one:.1f}" for one in (value, low, high) if one is not None]
+    numbers = [f"{100 * one:.1f}" for one in own if one is not None]
     return f"{numbers[0]} ({' to '.join(numbers[1:])})" if len(numbers) == 3 else "".join(numbers)
 
 
 def part_table(rows: list[PartLine], confidence: float) -> Table | None:
-    shown = [row for row in rows if row.forward_share is not None]
+    shown = [row for row in rows if row.forward.value is not None]
     if not rows:
         return None
-    over = intervals(
-        (row.gradient_over_forward, row.over_forward_low, row.over_forward_high) for row in shown
-    )
+    over = intervals(row.over_forward for row in shown)
     interval = f"{percent(confidence)} interval"
     return Table(
         f"Shares of a step in percent, with their {interval}",
@@ -78,9 +74,7 @@ def part_table(rows: list[PartLine], confidence: float) -> Table | None:
             [
                 title(row.id.framework),
                 place(row.id),
-                cell(row.forward_share, row.forward_low, row.forward_high),
-                cell(row.gradient_share, row.gradient_low, row.gradient_high),
-                cell(row.update_share, row.update_low, row.update_high),
+                *map(cell, (row.forward, row.gradient, row.update)),
                 *ratio,
                 same(row.certificate),
             ]
@@ -90,7 +84,7 @@ def part_table(rows: list[PartLine], confidence: float) -> Table | None:
         [
             (f"{title(row.id.framework)}, {place(row.id)}", sentence(row.reason))
             for row in rows
-            if row.forward_share is None
+            if row.forward.value is None
         ],
     )  # fmt: skip
 

@@ -10,9 +10,9 @@ from analysis.report.tables import Table, column, intervals
 
 def elementwise_table(chapter: Chapter) -> Table:
     rows = ELEMENTWISE.of(chapter.findings)
-    times = column([end for row in rows for end in (row.us, row.low_us, row.high_us)])
+    times = column([end for row in rows for end in row.us])
     interval = f"{percent(chapter.findings.machine.study.confidence)} interval"
-    firsts = intervals((row.first_over_others, row.first_low, row.first_high) for row in rows)
+    firsts = intervals(row.first for row in rows)
     return Table(
         "One operation, without transfer",
         [

@@ -11,7 +11,7 @@ from analysis.report.tables import Table, intervals
 
 def waits(rows: list[LoadingLine]) -> str:
     """How long steps wait, by what prepares their mini-batches."""
-    waited = grouped((row.by, row.waiting_ms or 0.0) for row in rows if row.estimate.ratio)
+    waited = grouped((row.by, row.waiting.value or 0.0) for row in rows if row.estimate.ratio)
     shown = (f"{two(min(own))} to {milliseconds(max(own))} ({by})" for by, own in waited.items())
     return f"A step waits {listing(shown)} for its mini-batch."
 
@@ -30,9 +30,9 @@ def loading_table(rows: list[LoadingLine], confidence: float) -> Table:
         [
             [
                 contender(row.original), place(row.id), row.words,
-                with_ends(row.wall_ms, row.wall_low, row.wall_high),
-                with_ends(row.waiting_ms, row.waiting_low, row.waiting_high),
-                with_ends(row.step_ms, row.step_low, row.step_high),
+                with_ends(*row.wall),
+                with_ends(*row.waiting),
+                with_ends(*row.step),
                 *ratio,
             ]
             for row, ratio in zip(shown, intervals(row.estimate.ends for row in shown), strict=True)

@@ -25,7 +25,9 @@ def start_table(findings: Findings) -> Table | None:
     rows = start_rows(findings)
     if not rows:
         return None
-    parts = [[row.import_s, row.build_s, first_steps(row), row.total_s] for row in rows]
+    parts = [
+        [row.imports.value, row.build.value, first_steps(row), row.total.value] for row in rows
+    ]
     cells = [column(seconds, 2) for seconds in parts]
     marked = marks(findings)
     compared = any(row.ahead for row in rows)
@@ -51,15 +53,14 @@ def start_table(findings: Findings) -> Table | None:
 
 def first_steps(row: StartLine) -> float | None:
     """What the mini-batches of the warm-up took beyond the steady median."""
-    if row.compile_s is None:
+    if row.compile.value is None:
         return None
-    return row.compile_s + (row.excess_s or 0.0)
+    return row.compile.value + (row.excess.value or 0.0)
 
 
 def interval(row: StartLine) -> str:
-    if row.total_low_s is None or row.total_high_s is None:
-        return ""
-    return f"{fixed(row.total_low_s, 2)} to {fixed(row.total_high_s, 2)}"
+    _, low, high = row.total
+    return "" if low is None or high is None else f"{fixed(low, 2)} to {fixed(high, 2)}"
 
 
 def rival(rows: list[StartLine]) -> str:
@@ -78,39 +79,39 @@ def beats(row: StartLine, known: str = "") -> str:
     if not row.ahead:
         return ""
     who = "" if against(row) == known else f"{against(row)}: "
-    if row.steps is None:
+    if row.steps.value is None:
         words = "from the first step" if row.ahead == "at once" else "never"
         return f"{who}{words}{doubt(row)}"
     start = "after" if row.ahead == "from" else "for the first"
-    return f"{who}{start} {row.steps:,.0f} steps ({between(row)})"
+    return f"{who}{start} {row.steps.value:,.0f} steps ({between(row)})"
 
 
 def doubt(row: StartLine) -> str:
     """The other possibility that fits the data if a contender is ahead at once or never."""
     never = row.ahead == "never"
-    if row.steps_low is not None:
-        low = f"{row.steps_low:,.0f}"
+    _, least, most = row.steps
+    if least is not None:
+        low = f"{least:,.0f}"
         return f", or after {low} at least" if never else f", for {low} at least"
-    if row.steps_high is not None:
-        high = f"{row.steps_high:,.0f}"
+    if most is not None:
+        high = f"{most:,.0f}"
         return f", or for {high} at most" if never else f", or after {high} at most"
     return " (one replicate, no interval)" if row.replicates < 2 else ""
 
 
 def between(row: StartLine) -> str:
-    if row.steps_low is None:
+    _, low, high = row.steps
+    if low is None:
         return "one replicate, no interval"
-    if row.steps_high is None:
-        return f"{row.steps_low:,.0f} or more, if at all"
-    return f"{row.steps_low:,.0f} to {row.steps_high:,.0f}"
+    return f"{low:,.0f} or more, if at all" if high is None else f"{low:,.0f} to {high:,.0f}"
 
 
 def costs(findings: Findings) -> str:
     """Seconds of each framework's start; "" if imports were not timed."""
     totals = grouped(
-        (title(row.id.framework), row.total_s)
+        (title(row.id.framework), row.total.value)
         for row in start_rows(findings)
-        if row.total_s is not None
+        if row.total.value is not None
     )
     if not totals:
         return ""
@@ -147,7 +148,7 @@ def describe(one: str, other: str, rows: list[StartLine], marked: set[BenchmarkI
     ):
         found = [row for row in rows if row.ahead == outcome]
         if found:
-            steps = [row.steps for row in found if row.steps is not None]
+            steps = [row.steps.value for row in found if row.steps.value is not None]
             ends = spread(min(steps), max(steps)) if steps else ""
             parts.append(words.format(n=len(found), ends=ends))
     return (
@@ -181,7 +182,7 @@ def start(chapter: Chapter) -> Blocks:
     findings = chapter.findings
     found = start_sentences(findings)
     shared = any(contest.place for contest in findings.machine.records.contests)
-    untimed = all(row.import_s is None for row in findings.start)
+    untimed = all(row.imports.value is None for row in findings.start)
     notes = [FIRST_ALONE] * shared + ["These records have no import times, so no totals."] * untimed
     table = start_table(findings)
     if table is None:

@@ -46,7 +46,7 @@ def contender_table(findings: Findings) -> Table | None:
 def steadiness(findings: Findings) -> str:
     """How far contenders drifted from the first to the last third of the rounds."""
     rows = findings.machine.matched_rows(findings.steady)
-    drifts = [abs(row.drift) for row in rows if row.drift is not None]
+    drifts = [abs(row.drift.value) for row in rows if row.drift.value is not None]
     if not drifts:
         return "Steady state was not checked: that needs three contenders on the same cores."
     drifting = sum(not row.steady for row in rows)

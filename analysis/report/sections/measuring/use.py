@@ -46,7 +46,7 @@ def energy_table(findings: Findings) -> Table | None:
     if not rows:
         return None
     interval = f"{percent(findings.machine.study.confidence)} interval"
-    joules = intervals((row.joules, row.joules_low, row.joules_high) for row in rows)
+    joules = intervals(row.joules for row in rows)
     ratios = intervals(row.estimate.ends for row in rows)
     return Table(
         "Joules per mini-batch",

@@ -49,10 +49,10 @@ def lines(found: Found) -> dict[str, EnergyLine]:
 
 
 def test_energy_is_by_mini_batch_and_compared_within_rounds(lines: dict[str, EnergyLine]) -> None:
-    assert {name: line.joules for name, line in lines.items()} == pytest.approx(JOULES)
+    assert {name: line.joules.value for name, line in lines.items()} == pytest.approx(JOULES)
     first, other = lines["pytorch"], lines["tensorflow"]
-    assert first.joules_low and first.joules_high
-    assert first.joules_low < 0.95 * 6 and first.joules_high > 1.05 * 6  # replicates differ
+    assert first.joules.low and first.joules.high
+    assert first.joules.low < 0.95 * 6 and first.joules.high > 1.05 * 6  # replicates differ
     assert first.estimate.ratio is None
     # what both sides felt in a round and in a replicate cancels
     assert other.estimate.ends == pytest.approx((0.5, 0.5, 0.5))

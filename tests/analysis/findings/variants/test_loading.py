@@ -43,15 +43,15 @@ def test_ratios_are_those_of_the_records(findings: Findings, loader: str) -> Non
     row = line(findings, loader)
     ratio, low, high = row.estimate.ends
     assert ratio == pytest.approx(COST[loader], abs=0.02) and low and high and low < ratio < high
-    assert row.wall_ms and row.waiting_ms and row.step_ms and row.base_ms
-    assert row.wall_ms == pytest.approx(row.waiting_ms + row.step_ms, rel=1e-3)
-    assert 0.1 < row.waiting_ms < 0.5
+    assert row.wall.value and row.waiting.value and row.step.value and row.base_ms
+    assert row.wall.value == pytest.approx(row.waiting.value + row.step.value, rel=1e-3)
+    assert 0.1 < row.waiting.value < 0.5
     assert row.base_ms == pytest.approx(MS["mlp", "pytorch", "default"], rel=0.1)
 
 
 def test_a_loader_that_was_refused_is_a_row_with_the_reason(findings: Findings) -> None:
     row = line(findings, "inline")
-    assert (row.wall_ms, row.estimate.ratio, row.reason) == (None, None, "other mini-batches")
+    assert (row.wall.value, row.estimate.ratio, row.reason) == (None, None, "other mini-batches")
     assert not [one for one in findings.comparisons if "+" in one.id.variant]
     text = comma_separated(TABLES["loading"].columns, [(row, findings.machine)])
     assert "default+inline,default,cpu,1,inline,0,0,," in text
