@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 
-from analysis.literature.studies import Interval
+from analysis.literature.studies import KnownRatio
 from analysis.report.figures.panels import logarithmic
 from analysis.report.figures.style import INK, PAPER, bare
 
@@ -29,7 +29,7 @@ def rows_on(axes: Axes, names: Sequence[str], label: str) -> None:
 
 
 def interval_on(
-    axes: Axes, interval: Interval, place: float, colour: str, hollow: bool = False
+    axes: Axes, interval: KnownRatio, place: float, colour: str, hollow: bool = False
 ) -> None:
     """A line from end to end, and a dot on the ratio: `hollow` if its sides differ as declared."""
     ratio, *ends = interval

@@ -16,7 +16,7 @@ from analysis.literature.published.table7 import (
     spreads,
 )
 from analysis.literature.published.then import BOTH, GPU_OF_2016
-from analysis.literature.studies import Interval, MeasuredRatio, Pair, StudyTables
+from analysis.literature.studies import KnownRatio, MeasuredRatio, Pair, StudyTables
 from analysis.literature.today import NO_EFFECT, NOW, THEN, Effects, certified
 from analysis.report.figures.style import PAPER, Figure, canvas
 from analysis.report.prose import DECLARED, spread, two
@@ -34,7 +34,7 @@ class Apart:
     slowest: str
     fastest: str
     declared: str
-    ratio: Interval
+    ratio: KnownRatio
     then: float
     then_least: float
     then_most: float

@@ -29,8 +29,8 @@ FIRST, OTHERS = "the first", "the next four"
 ALIASES = {"to_same_device": "changed", "to_another_device": "unchanged"}
 
 
-class Interval(NamedTuple):
-    """A ratio with the ends of its interval."""
+class KnownRatio(NamedTuple):
+    """A ratio and the ends of its interval, all of them known."""
 
     ratio: float
     low: float
@@ -90,11 +90,11 @@ class MeasuredRatio:
         return bool(self.certificate and self.estimate.ratio_low and self.estimate.ratio_high)
 
     @property
-    def known(self) -> Interval:
+    def known(self) -> KnownRatio:
         """The ratio and its interval, if it is usable."""
         ratio, low, high = self.estimate.ends
         assert ratio and low and high
-        return Interval(ratio, low, high)
+        return KnownRatio(ratio, low, high)
 
     @property
     def declared(self) -> bool:

@@ -9,7 +9,7 @@ from analysis.format import count, title
 from analysis.literature.dots import HEIGHT, interval_on, legend, rows_on
 from analysis.literature.judging.double_ratios import SECOND
 from analysis.literature.published.table7 import networks, threads_over
-from analysis.literature.studies import WORKERS, Interval, StudyTables
+from analysis.literature.studies import WORKERS, KnownRatio, StudyTables
 from analysis.literature.today import certified
 from analysis.report.figures.style import INK, PALETTE, PAPER, Figure, canvas
 from analysis.report.prose import two
@@ -32,7 +32,7 @@ class Gain:
 
     network: str
     framework: str
-    speedup: Interval
+    speedup: KnownRatio
     efficiency: float
     serial_share: float
     then_least: float
@@ -55,7 +55,7 @@ class Divided:
     threads: int
     median_ms: float | None
     one_worker_ms: float | None
-    speedup: Interval | None
+    speedup: KnownRatio | None
     efficiency: float | None
     certificate: str
     reason: str

@@ -15,7 +15,7 @@ from analysis.literature.dots import HEIGHT, interval_on, legend, ratios_on
 from analysis.literature.published import peaks
 from analysis.literature.published.table7 import CPUS, Over, networks, tool_over
 from analysis.literature.published.then import ITSELF, band, doubts, verdict
-from analysis.literature.studies import Interval, MeasuredRatio, Pair, StudyTables
+from analysis.literature.studies import KnownRatio, MeasuredRatio, Pair, StudyTables
 from analysis.report.figures.style import PAPER, WIDTH, Figure, canvas
 from analysis.report.prose import DECLARED, two
 
@@ -41,13 +41,13 @@ class Beside:
     threads: int
     variant: str
     declared: str
-    ratio: Interval
+    ratio: KnownRatio
     verdict: str
     device: str
-    then: Interval
+    then: KnownRatio
     then_verdict: str
     note: str
-    same: Interval | None = None
+    same: KnownRatio | None = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Defined:
     parameters: int
     gflop: float
     operations: float
-    ratio: Interval
+    ratio: KnownRatio
     published: float | None
     least: float | None
     most: float | None
@@ -76,9 +76,9 @@ class Defined:
 
 
 # The time of what a tool trained under a network's name, over that network's, by network and tool.
-Effects = Mapping[tuple[str, str], Interval]
-NO_EFFECT = Interval(1.0, 1.0, 1.0)
-INTERVALS = (Interval, Interval | None)  # types of fields
+Effects = Mapping[tuple[str, str], KnownRatio]
+NO_EFFECT = KnownRatio(1.0, 1.0, 1.0)
+INTERVALS = (KnownRatio, KnownRatio | None)  # types of fields
 
 
 def beside(studies: Sequence[StudyTables], effects: Effects) -> list[Beside]:
@@ -96,13 +96,13 @@ def beside(studies: Sequence[StudyTables], effects: Effects) -> list[Beside]:
                 found.append(
                     Beside(one.network, row.id.threads, row.id.variant, "yes" * row.declared,
                            row.known, row.estimate.verdict, one.device,
-                           Interval(over.value, *band(over)), verdict(*band(over)), doubts(over),
+                           KnownRatio(over.value, *band(over)), verdict(*band(over)), doubts(over),
                            set_right(over, effects))
                 )  # fmt: skip
     return sorted(found, key=lambda row: (networks().index(row.network), row.threads, row.variant))
 
 
-def set_right(over: Over, effects: Effects) -> Interval | None:
+def set_right(over: Over, effects: Effects) -> KnownRatio | None:
     """The ratio of 2016 had both tools trained the network of this name, and its ends, which are
     those of both tools' effects and of 2016 together."""
     cells = [(cell.network, cell.tool) for cell in (over.one, over.base)]
@@ -110,7 +110,7 @@ def set_right(over: Over, effects: Effects) -> Interval | None:
         return None
     one, base = (effects.get(cell, NO_EFFECT) for cell in cells)
     low, high = band(over)
-    return Interval(
+    return KnownRatio(
         over.value / one.ratio * base.ratio, low / one.high * base.low, high / one.low * base.high
     )
 
@@ -136,7 +136,7 @@ def defined(studies: Sequence[StudyTables]) -> list[Defined]:
     return found
 
 
-def reaches(known: Interval, published: Sequence[float]) -> str:
+def reaches(known: KnownRatio, published: Sequence[float]) -> str:
     """Whether a ratio's interval reaches those published; "" if none are."""
     if not published:
         return ""
@@ -150,7 +150,7 @@ def effects_of(rows: Iterable[Defined]) -> Effects:
     for (network, tool), own in grouped(((row.network, row.tool), row) for row in rows).items():
         kept = [row for row in own if row.framework == LIKE.get(tool)] or own
         ends = zip(*(row.ratio for row in kept), strict=True)
-        found[network, tool] = Interval(*map(geometric_mean, ends))
+        found[network, tool] = KnownRatio(*map(geometric_mean, ends))
     return found
 
 

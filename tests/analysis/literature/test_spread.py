@@ -7,7 +7,7 @@ import pytest
 
 from analysis.literature.published.table7 import spreads
 from analysis.literature.spread import apart, finding, speed_ups, spread_figure
-from analysis.literature.studies import Interval, Pair, StudyTables
+from analysis.literature.studies import KnownRatio, Pair, StudyTables
 from tests.analysis.literature.test_rules import row
 
 JAX = Pair("framework", "jax", "pytorch")
@@ -38,7 +38,7 @@ def test_the_widest_pair_of_three_frameworks_counts() -> None:
 def test_tools_that_trained_another_network_are_set_right() -> None:
     one = row(2.0, workload="lstm", pair=JAX, framework="jax")
     (published,) = apart(studies(one), {})
-    (fair,) = apart(studies(one), {("LSTM", "CNTK"): Interval(1 / 32, 1 / 40, 1 / 30)})
+    (fair,) = apart(studies(one), {("LSTM", "CNTK"): KnownRatio(1 / 32, 1 / 40, 1 / 30)})
     assert fair.same_network < published.same_network / 5
     assert fair.then == published.then == published.same_network
 

@@ -12,7 +12,7 @@ from analysis.data.results import grouped
 from analysis.literature.judging.double_ratios import SECOND as THREADS
 from analysis.literature.page import page
 from analysis.literature.published.peaks import networks
-from analysis.literature.studies import Interval, Pair, StudyTables
+from analysis.literature.studies import KnownRatio, Pair, StudyTables
 from analysis.literature.threads import gains, threads
 from analysis.literature.today import (
     NOW,
@@ -127,7 +127,7 @@ def test_a_definition_stands_beside_its_operations_and_its_cells() -> None:
     assert definitions([own]).finding == (
         "Today in PyTorch the definitions take 0.5 times as long as AlexNet-S itself for MXNet's."
     )
-    both = [own, replace(own, framework="tensorflow", ratio=Interval(0.6, 0.5, 0.7))]
+    both = [own, replace(own, framework="tensorflow", ratio=KnownRatio(0.6, 0.5, 0.7))]
     drawn = definitions(both)
     assert "in PyTorch and TensorFlow the definitions take 0.5 and 0.6 times" in drawn.finding
     assert drawn.svg.count("AlexNet-S of MXNet") == definitions([own]).svg.count(
@@ -152,7 +152,7 @@ def test_a_definition_counts_in_the_framework_that_is_its_tools_like() -> None:
 
 def test_2016_is_set_right_by_both_tools_definitions() -> None:
     own = planted(row(2.0, workload="lstm", threads=1), row(2.0, workload="fcn-s", threads=1))
-    effects = {("LSTM", "Torch"): Interval(3, 2, 4), ("LSTM", "TensorFlow"): Interval(2, 1, 4)}
+    effects = {("LSTM", "Torch"): KnownRatio(3, 2, 4), ("LSTM", "TensorFlow"): KnownRatio(2, 1, 4)}
     rows = beside(own, effects)
     for one in rows:
         if one.network == "FCN-S":
