@@ -8,10 +8,9 @@ the machine was in studies of different days.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import geometric_mean
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
-import pandas as pd
 
 from analysis.data.results import Machine, grouped
 from analysis.findings.findings import Table, added
@@ -20,6 +19,7 @@ from workflows.records.schema import MACHINE, Setting
 
 NAMES = {"product": "matrix product", "stream": "memory stream"}
 KEYS = ["workload", "threads", "variant"]
+Key = tuple[Any, ...]  # `KEYS`, and a replicate (None: all of them)
 
 
 @dataclass(frozen=True)
@@ -63,25 +63,29 @@ def speed_lines(machine: Machine) -> list[SpeedLine]:
         for contest in machine.uncompared.contests
         for one in contest.contenders
     }
+    steady = batches[~batches["warmup"]]
+    by_process = [*KEYS, "replicate"]
+    medians = steady.groupby([*by_process, "round"])["ms"].median()
+    rounds = grouped((cast("Key", key)[:-1], float(ms)) for key, ms in medians.items())
+    processes = steady.groupby(by_process).agg(ms=("ms", "median"), passes=("weight", "sum"))
+    measured = {cast("Key", row[0]): row[1:] for row in processes.itertuples()}
+    groups = grouped((key[:-1], key) for key in rounds)
     lines = []
-    groups = {
-        cast("tuple[str, int, str]", key): rows
-        for key, rows in batches[~batches["warmup"]].groupby(KEYS)
-    }
     for group in sorted(groups, key=lambda group: (machine.workloads.index(group[0]), group)):
-        rows = groups[group]
-        processes = [(int(str(number)), own) for number, own in rows.groupby("replicate")]
-        work = {number: settings.get((*group, number), {}) for number, _ in processes}
+        work = {key: settings.get(key, {}) for key in groups[group]}
         each = [
-            speed_line(group, number, own, float(own["ms"].median()), work[number])
-            for number, own in processes
+            speed_line(key, rounds[key], int(passes), float(ms), work[key])
+            for key in groups[group]
+            for ms, passes in [measured[key]]
         ]
         middle = geometric_mean([line.median_ms for line in each])
         counted = next(filter(None, work.values()), {})
         slowest = max(each, key=lambda line: line.median_ms)
         fastest = min(each, key=lambda line: line.median_ms)
+        every = [ms for key in groups[group] for ms in rounds[key]]
+        passes = sum(line.passes for line in each)
         together = replace(
-            speed_line(group, None, rows, middle, counted),
+            speed_line((*group, None), every, passes, middle, counted),
             slowest_replicate=slowest.replicate,
             slowest_ms=slowest.median_ms,
             fastest_replicate=fastest.replicate,
@@ -92,16 +96,16 @@ def speed_lines(machine: Machine) -> list[SpeedLine]:
 
 
 def speed_line(
-    group: tuple[str, int, str],
-    replicate: int | None,
-    rows: pd.DataFrame,
+    process: Key,
+    rounds: Sequence[float],
+    passes: int,
     median_ms: float,
     settings: Mapping[str, Setting],
 ) -> SpeedLine:
-    """`settings` has the work of a pass; it is empty if the process failed."""
-    workload, threads, variant = group
-    rounds = rows.groupby(["replicate", "round"])["ms"].median()
-    low, middle, high = rounds.quantile([0.1, 0.5, 0.9])
+    """`rounds`: the median of each round. `settings` has the work of a pass; it is empty if the
+    process failed."""
+    workload, threads, variant, replicate = process
+    low, middle, high = np.quantile(rounds, [0.1, 0.5, 0.9])
     work = [settings.get(name) for name in ("flop_per_pass", "bytes_per_pass")]
     gflop_per_s, gb_per_s = (float(done) / median_ms / 1e6 if done else None for done in work)
     return SpeedLine(
@@ -109,7 +113,7 @@ def speed_line(
         threads=int(threads),
         variant=variant,
         replicate=replicate,
-        passes=int(rows["weight"].sum()),
+        passes=passes,
         median_ms=median_ms,
         gflop_per_s=gflop_per_s,
         gb_per_s=gb_per_s,
