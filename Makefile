@@ -1,7 +1,7 @@
 # make study    the default study, from a fresh clone to the report
 # make smoke    the same from a small budget
 # make test     the tests that prove every promise once: 8 to 14 minutes on two cores
-# make test-all all tests: about half an hour on two cores
+# make test-all all tests: 50 to 60 minutes on two cores
 # make check    formatting, lint, types and the direction of imports
 # make schema   config/schema.json, after a change of a configuration key
 # make gallery  the committed reports and the pages that quote them, again from their records
