@@ -6,6 +6,7 @@ true certificate is refused.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from analysis.data.results import grouped
 from frameworks.workloads import Workload
 from frameworks.workloads.distance import REST
 from frameworks.workloads.workload import LOOSEST
@@ -70,19 +71,18 @@ def fewer_steps(
 ) -> Iterator[str]:
     """Check that all contenders on a workload were compared, as timed, over as many steps. Variants
     in `without` need not be, and what has no float64 is compared otherwise."""
-    rows = [
+    compared = grouped(
         (one.workload, row)
         for one in certificates
         for row in one.rows
         if row.precision == "float64" and (row.framework, row.variant) not in without
-    ]
-    most: dict[str, int] = {}
-    for workload, row in rows:
-        most[workload] = max(most.get(workload, 0), len(row.float32))
-    for workload, row in rows:
-        if 0 < len(row.float32) < most[workload]:
-            steps = f"{len(row.float32)} steps were compared, and {most[workload]} of another"
-            yield f"{row.name} on {workload}: float32: {steps}"
+    )
+    for workload, rows in compared.items():
+        most = max(len(row.float32) for row in rows)
+        for row in rows:
+            if 0 < len(row.float32) < most:
+                steps = f"{len(row.float32)} steps were compared, and {most} of another"
+                yield f"{row.name} on {workload}: float32: {steps}"
 
 
 def required_keys(certificates: Iterable[CertificateRecord]) -> Iterator[str]:

@@ -47,7 +47,7 @@ from analysis.findings.variants.pitfalls import PitfallLine, pitfall_lines
 from analysis.findings.variants.queue import QueueLine, queue_lines
 from analysis.findings.variants.reduced import ReducedLine, reduced_lines
 from analysis.findings.variants.steps import StepLine, step_lines
-from analysis.stats.intervals import columns
+from analysis.stats.intervals import columns, places
 
 Row = TypeVar("Row")
 # Where a formula begins in a spreadsheet. Some read the full-width forms, too. In some languages a
@@ -81,8 +81,7 @@ class Table(cached_property[list[Row]]):
     def columns(self) -> list[str]:
         if named := getattr(self.row, "COLUMNS", ""):
             return str(named).split()
-        row: Any = self.row
-        names = [*chain.from_iterable(columns(row).values())]
+        names = [*chain.from_iterable(columns(self.row).values())]
         if names[0] == "id":
             place = names.index("reason") if "reason" in names else len(names)
             names[place:place] = ["dataset"]
@@ -238,13 +237,12 @@ def value(row: Any, column: str, machine: Machine) -> Any:
     holders = [row]
     for holder in holders:
         of: Any = type(holder)
-        own = columns(of) if is_dataclass(holder) else {}
-        for name, three in own.items():
-            if column in three and len(three) > 1:
-                return getattr(holder, name)[three.index(column)]
+        if is_dataclass(holder) and (found := places(of).get(column)):
+            name, place = found
+            return getattr(holder, name)[place]
         if hasattr(holder, column):
             return getattr(holder, column)
-        holders += [getattr(holder, name) for name in own]
+        holders += vars(holder).values() if is_dataclass(holder) else []
     raise AttributeError(f"{type(row).__name__} has no column {column}")
 
 

@@ -24,11 +24,21 @@ class Interval(NamedTuple):
 UNKNOWN = Interval()
 
 
-@cache
 def columns(row: Any) -> dict[str, list[str]]:
     """The columns of each field of a row's class."""
     hints = get_type_hints(row, include_extras=True)
     return {own.name: named(hints[own.name]) or [own.name] for own in fields(row)}
+
+
+@cache
+def places(row: Any) -> dict[str, tuple[str, int]]:
+    """Where a row's class has the columns of its intervals: the field, and the place in it."""
+    return {
+        column: (name, place)
+        for name, three in columns(row).items()
+        if len(three) > 1
+        for place, column in enumerate(three)
+    }
 
 
 def named(hint: object) -> list[str]:

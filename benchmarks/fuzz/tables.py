@@ -24,15 +24,17 @@ class Change(NamedTuple):
 def changed(table: pa.Table, draw: random.Random) -> Change:
     """One random change of a table in the columns of `STORED` or `TURNS`."""
     mini_batches = table.schema.names == STORED.names
-    whole = draw.choice((without, cast, empty))
-    rows = draw.choice((negative, absurd, repeated, missing, stranger, shuffled, flags))
-    if draw.random() < 0.3 or (rows is flags and not mini_batches):
-        made, refused = whole(table, draw)
-        return Change(made, whole.__name__, refused)
-    found, refused = rows(table.to_pandas(), draw)
-    schema = STORED if mini_batches else TURNS
-    made = pa.Table.from_pandas(found, schema, preserve_index=False)
-    return Change(made, rows.__name__, refused)
+    of_rows = (negative, absurd, repeated, missing, stranger, shuffled)
+    of_rows += (flags,) * mini_batches
+    of_tables = (without, cast, empty)
+    kind = draw.choice((*of_rows, *of_tables))
+    if kind in of_tables:
+        made, refused = kind(table, draw)
+    else:
+        rows, refused = kind(table.to_pandas(), draw)
+        schema = STORED if mini_batches else TURNS
+        made = pa.Table.from_pandas(rows, schema, preserve_index=False)
+    return Change(made, kind.__name__, refused)
 
 
 def cell(rows: pd.DataFrame, column: str, value: object, draw: random.Random) -> pd.DataFrame:

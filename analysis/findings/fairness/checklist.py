@@ -18,10 +18,10 @@ class Item:
 
     `settings` decide whether it differs; numbers within `tolerance` count as equal. `rule`:
     `matched` must be the same. `own` may differ between frameworks, for the `reason` given; so may
-    any item with more than its number of `threads`. If a certificate
-    declares a deviation of `component`, the difference is declared, too: the certificate has shown
-    that it is that deviation and nothing else. Records may lack all
-    settings of a `new` item. `computes`: an undeclared difference changes what is computed, so the
+    any item with more than its number of `threads`. If a certificate declares a deviation of
+    `component`, the difference is declared, too: the certificate has shown that it is that
+    deviation and nothing else. Records may lack all settings of a `new` item. `computes`: an
+    undeclared difference changes what is computed, so the
     pair gets no ratio.
     """
 

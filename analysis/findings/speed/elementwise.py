@@ -4,6 +4,8 @@ whether the first of five in a fresh process is slower."""
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from operator import mul
 from typing import Annotated
 
 import numpy as np
@@ -86,7 +88,7 @@ def lines(findings: Findings) -> Iterator[ElementwiseLine]:
         assert operation
         step, transfer = (student(logs(rows, f"{part}_ms"), level) for part in ("step", "transfer"))
         each = 1000 / operation.repeat
-        us = Interval(*(end and each * end for end in step.interval.through(math.exp)))
+        us = step.interval.through(math.exp).through(partial(mul, each))
         speed = work.bytes_per_step() / operation.repeat / (each * math.exp(step.mean)) / 1000
         stream = streams.get((one.workload, one.threads)) if one.on_host else None
         alone = firsts(machine, one, rows) if operation.repeat == 1 else []

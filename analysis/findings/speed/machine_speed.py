@@ -68,16 +68,14 @@ def speed_lines(machine: Machine) -> list[SpeedLine]:
     medians = steady.groupby([*by_process, "round"])["ms"].median()
     rounds = grouped((cast("Key", key)[:-1], float(ms)) for key, ms in medians.items())
     processes = steady.groupby(by_process).agg(ms=("ms", "median"), passes=("weight", "sum"))
-    measured = {cast("Key", row[0]): row[1:] for row in processes.itertuples()}
+    measured = {
+        cast("Key", key): (float(ms), int(passes)) for key, ms, passes in processes.itertuples()
+    }
     groups = grouped((key[:-1], key) for key in rounds)
     lines = []
     for group in sorted(groups, key=lambda group: (machine.workloads.index(group[0]), group)):
         work = {key: settings.get(key, {}) for key in groups[group]}
-        each = [
-            speed_line(key, rounds[key], int(passes), float(ms), work[key])
-            for key in groups[group]
-            for ms, passes in [measured[key]]
-        ]
+        each = [speed_line(key, rounds[key], *measured[key], work[key]) for key in groups[group]]
         middle = geometric_mean([line.median_ms for line in each])
         counted = next(filter(None, work.values()), {})
         slowest = max(each, key=lambda line: line.median_ms)
@@ -85,7 +83,7 @@ def speed_lines(machine: Machine) -> list[SpeedLine]:
         every = [ms for key in groups[group] for ms in rounds[key]]
         passes = sum(line.passes for line in each)
         together = replace(
-            speed_line((*group, None), every, passes, middle, counted),
+            speed_line((*group, None), every, middle, passes, counted),
             slowest_replicate=slowest.replicate,
             slowest_ms=slowest.median_ms,
             fastest_replicate=fastest.replicate,
@@ -98,8 +96,8 @@ def speed_lines(machine: Machine) -> list[SpeedLine]:
 def speed_line(
     process: Key,
     rounds: Sequence[float],
-    passes: int,
     median_ms: float,
+    passes: int,
     settings: Mapping[str, Setting],
 ) -> SpeedLine:
     """`rounds`: the median of each round. `settings` has the work of a pass; it is empty if the

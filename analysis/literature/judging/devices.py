@@ -12,7 +12,7 @@ from analysis.data.results import USUAL, BenchmarkId, grouped
 from analysis.findings.speed.transferred import CROSSOVER, MOVED, RESIDENT, VECTOR
 from analysis.format import device, listing, scientific, title
 from analysis.literature.judging.arithmetic import AGREES, ALIKE, Calculation, distance
-from analysis.literature.judging.double_ratios import DOUBLING, SPREAD, around, quantile
+from analysis.literature.judging.double_ratios import DOUBLING, SPREAD, around, combined, quantile
 from analysis.literature.studies import MeasuredRatio, Pair, StudyTables
 from analysis.report.prose import workload
 from frameworks.device import GPU, HOST
@@ -127,16 +127,14 @@ def trends(study: StudyTables) -> Iterator[MeasuredRatio]:
 def trend(doublings: np.ndarray, rows: Sequence[MeasuredRatio]) -> MeasuredRatio:
     """The slope of least squares of the logarithms, their errors taken as independent. It is
     unusable if one of the ratios is."""
-    own = replace(rows[0], pair=TREND)
-    if reasons := dict.fromkeys(row.reason for row in rows if not row.usable):
-        return replace(own, certificate="", reason="; ".join(reasons))
-    proven = "; ".join(sorted({row.certificate for row in rows}))
+    own = replace(combined(rows), pair=TREND)
+    if not own.certificate:
+        return own
     away = doublings - doublings.mean()
     weights = away / (away @ away)
     log = float(weights @ np.log([row.known.ratio for row in rows]))
     error = float(np.linalg.norm(weights * [row.error for row in rows]))
-    replicates = min(row.estimate.replicates for row in rows)
-    return around(replace(own, certificate=proven), log, error, replicates)
+    return around(own, log, error, own.estimate.replicates)
 
 
 ROUNDING = 1e-5  # of float32 gradients

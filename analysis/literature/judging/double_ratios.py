@@ -95,16 +95,23 @@ def doublings(ratios: Iterable[MeasuredRatio]) -> Iterator[MeasuredRatio]:
 def middle(rows: Sequence[MeasuredRatio]) -> MeasuredRatio:
     """The median ratio, which is unusable if any of them is. Its error is that of the one or two
     ratios in the middle."""
-    reasons = dict.fromkeys(row.reason for row in rows if not row.usable)
-    if not all(row.usable for row in rows):
-        return replace(rows[0], certificate="", reason="; ".join(reasons))
+    own = combined(rows)
+    if not own.certificate:
+        return own
     ranked = sorted(rows, key=lambda row: row.known.ratio)
     inner = ranked[(len(rows) - 1) // 2 : len(rows) // 2 + 1]
     log = sum(math.log(row.known.ratio) for row in inner) / len(inner)
     error = math.hypot(*(row.error for row in inner)) / len(inner)
-    replicates = min(row.estimate.replicates for row in rows)
-    certificate = "; ".join(sorted({row.certificate for row in rows}))
-    return around(replace(rows[0], certificate=certificate), log, error, replicates)
+    return around(own, log, error, own.estimate.replicates)
+
+
+def combined(rows: Sequence[MeasuredRatio]) -> MeasuredRatio:
+    """The first row without its ratio, with what was proven of all and their fewest replicates. It
+    has no certificate if one of them is unusable."""
+    reasons = dict.fromkeys(row.reason for row in rows if not row.usable)
+    proven = "" if reasons else "; ".join(sorted({row.certificate for row in rows}))
+    fewest = Estimate(min(row.estimate.replicates for row in rows))
+    return replace(rows[0], estimate=fewest, certificate=proven, reason="; ".join(reasons))
 
 
 def oriented(ratios: Iterable[MeasuredRatio], axis: str) -> list[MeasuredRatio]:
@@ -120,17 +127,11 @@ def comparable(one: MeasuredRatio, other: MeasuredRatio) -> bool:
 
 def over(one: MeasuredRatio, other: MeasuredRatio, pair: Pair, workload: str) -> MeasuredRatio:
     """The ratio of two ratios, with its interval. It is unusable if one of the two is."""
-    reasons = [row.reason for row in (one, other) if not row.usable]
-    proven = sorted({one.certificate, other.certificate})
-    replicates = min(one.estimate.replicates, other.estimate.replicates)
-    own = replace(
-        one, pair=pair, id=one.id._replace(workload=workload), estimate=Estimate(replicates),
-        certificate="", reason="; ".join(dict.fromkeys(reasons)),
-    )  # fmt: skip
-    if reasons:
+    own = replace(combined([one, other]), pair=pair, id=one.id._replace(workload=workload))
+    if not own.certificate:
         return own
     log, error = math.log(one.known.ratio / other.known.ratio), math.hypot(one.error, other.error)
-    return around(replace(own, certificate="; ".join(proven)), log, error, replicates)
+    return around(own, log, error, own.estimate.replicates)
 
 
 def around(row: MeasuredRatio, log: float, error: float, replicates: int) -> MeasuredRatio:
