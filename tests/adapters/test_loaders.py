@@ -2,11 +2,13 @@
 
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psutil
 import pytest
 
 from benchmarks.kills.study import alive
+from frameworks.pytorch.adapter import LONGEST
 from frameworks.workloads.datasets import MnistSettings
 from tests.workflows.worker.test_loading import IMAGES, wanted
 from workflows.machine.fingerprint import available_cores
@@ -19,11 +21,12 @@ WORKERS = 2
 CORES = available_cores()[:1]
 
 
-def ready(framework: str, folder: Path) -> WorkerProcess:
+def ready(framework: str, folder: Path, temporary: Path | None = None) -> WorkerProcess:
     """A worker that has built a network, on one core."""
     prepare(IMAGES, folder, 3, MnistSettings("stand-in"))
     contender = Contender(framework=framework, variant="default", device="cpu", threads=1)
-    worker = WorkerProcess(sys.executable, contender)
+    environment = {"TMPDIR": str(temporary)} if temporary else {}
+    worker = WorkerProcess(sys.executable, contender, environment=environment)
     worker.send_open("float32", tf32=False)
     worker.receive()
     worker.ask("pin", cores=CORES)
@@ -62,3 +65,18 @@ def test_processes_of_pytorchs_loader_are_the_contenders_and_end_with_it(
             worker.process.kill()
             worker.end()
     assert not any(map(alive, started))
+
+
+def test_pytorchs_loader_works_where_the_folder_for_temporary_files_has_a_long_name(
+    tmp_path: Path,
+) -> None:
+    """Its sockets' names would be too long there, and no mini-batch would ever come."""
+    asked = {"first": 0, "count": 2, "rebuild": None, "loader": "framework-1"}
+    for length in (LONGEST, LONGEST + 1, 200):
+        with TemporaryDirectory() as short:
+            folder = Path(short) / ("x" * (length - 1 - len(short)))
+            folder.mkdir()
+            with ready("pytorch", tmp_path / "images", folder) as worker:
+                given = worker.ask("turn", **asked, timeout_s=60)
+                assert given["delivered"] == wanted(tmp_path / "images", [0, 1])
+                assert [path.name[:5] for path in folder.glob("pymp-*")] == ["pymp-"]
