@@ -58,7 +58,8 @@ class Defined:
     definition, and billions of operations of its training step in 2016. `operations` and `ratio`:
     these operations, and its time today with its 95 % interval, both over the network's.
     `published`: the tool's time over Torch's in 2016, with the least and the most of its cells;
-    None if the tool is Torch. `explained`: whether today's interval reaches the published cells.
+    None if the tool is Torch. `explained`: how much of the published cells today's interval
+    explains (`explains`).
     """
 
     network: str
@@ -131,16 +132,22 @@ def defined(studies: Sequence[StudyTables]) -> list[Defined]:
             found.append(
                 Defined(network, tool, own["grade"], row.id.framework, trained.parameters,
                         round(flops / 1e9, 3), flops / whole, row.known, middle, least, most,
-                        reaches(row.known, published))
+                        explains(row.known, published))
             )  # fmt: skip
     return found
 
 
-def reaches(known: KnownRatio, published: Sequence[float]) -> str:
-    """Whether a ratio's interval reaches those published; "" if none are."""
+def explains(known: KnownRatio, published: Sequence[float]) -> str:
+    """Whether a ratio's interval reaches those published: `yes`, `more` if it is farther from 1 on
+    the same side than all of them, `partly` if it is nearer, or `no`; "" if none are published."""
     if not published:
         return ""
-    return "yes" if known.low <= max(published) and known.high >= min(published) else "no"
+    least, most = min(published), max(published)
+    if known.low <= most and known.high >= least:
+        return "yes"
+    if known.high < min(least, 1) or known.low > max(most, 1):
+        return "more"
+    return "partly" if (known.high < 1 and most < 1) or (known.low > 1 and least > 1) else "no"
 
 
 def effects_of(rows: Iterable[Defined]) -> Effects:

@@ -118,7 +118,7 @@ def test_a_definition_stands_beside_its_operations_and_its_cells() -> None:
     assert (own.network, own.tool) == ("AlexNet-S", "MXNet")
     assert own.operations == pytest.approx(0.49, abs=0.01)
     assert own.ratio.ratio == pytest.approx(0.5, rel=0.02)
-    assert own.least <= own.published <= own.most and own.explained == "no"
+    assert own.least <= own.published <= own.most and own.explained == "more"
     (near,) = defined(planted(replace(found, estimate=row(0.7, pair=MXNET).estimate)))
     assert near.explained == "yes"
     batch, work = 16, networks()["AlexNet-S of MXNet"]
