@@ -114,8 +114,8 @@ class Variant:
     `change`: what this variant changes in `compared_with`, in a few words for a figure's label, if
     it is a step on the way from `default` to `tuned`. config/ablation.yaml lists all steps.
 
-    `environment`: variables set before the import; they override the framework's. Variants with
-    different variables never share a process.
+    `variables`: environment variables set before the import; they override the framework's.
+    Variants with different variables never share a process.
 
     `timed`: what the variant's time covers, if that is more than transfer and step. The report
     says so.
@@ -132,7 +132,7 @@ class Variant:
     reduced: str = ""
     change: str = ""
     compared_with: str = "default"
-    environment: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
     timed: str = ""
     caches: tuple[Cache, ...] = ()
 
@@ -160,7 +160,7 @@ class Framework:
     variants: Mapping[str, Variant]
     devices: tuple[str, ...] = ("cpu", "gpu")
     companions: tuple[str, ...] = ()  # more distributions whose versions are recorded
-    environment: Mapping[str, str] = field(default_factory=dict)  # set before the import
+    variables: Mapping[str, str] = field(default_factory=dict)  # set before the import
     # Modules that its import takes in if they are installed, and does not need. samestep hides them
     # from the import, because they are installed for samestep or another framework.
     optional_imports: tuple[str, ...] = ()
@@ -182,18 +182,18 @@ class Framework:
     def texts(self) -> Iterator[str]:
         """All that people see of it."""
         yield from (self.title, self.install, self.adapter, *self.distributions, *self.companions)
-        yield from chain.from_iterable(self.variables)
+        yield from chain.from_iterable(self.every_variable)
         for name, one in self.variants.items():
             yield from (name, one.summary, one.pitfall, one.change, one.compared_with, one.timed)
             for deviation in one.deviations:
                 yield from (deviation.component, deviation.reason, deviation.mistake)
 
     @property
-    def variables(self) -> Iterator[tuple[str, str]]:
-        """All environment variables that it sets."""
-        yield from self.environment.items()
+    def every_variable(self) -> Iterator[tuple[str, str]]:
+        """All environment variables that it and its variants set."""
+        yield from self.variables.items()
         for one in self.variants.values():
-            yield from one.environment.items()
+            yield from one.variables.items()
 
     @property
     def unversioned(self) -> str:
@@ -214,7 +214,7 @@ class Framework:
         for key in ("distributions", "devices", "companions", "optional_imports", "precisions"):
             require(key, getattr(self, key), str)
         require("variants", self.variants, Variant, named=True)
-        for name, value in self.variables:
+        for name, value in self.every_variable:
             if not (isinstance(value, str) and VARIABLE.fullmatch(str(name))):
                 raise ValueError(
                     f"{self.name}: no environment variable: {name!r}: {value!r}; names have "

@@ -19,7 +19,8 @@ class Device:
 
     `float64`: it can compute in float64. Certificates on any other device are in float32.
 
-    `environment`: variables of every worker that uses this kind, set before the framework's import.
+    `variables`: environment variables of every worker that uses this kind, set before the
+    framework's import.
     """
 
     name: str
@@ -27,10 +28,10 @@ class Device:
     is_host: bool = False
     rounds_to_tf32: bool = False
     float64: bool = True
-    environment: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
-HOST = Device("cpu", "CPU", is_host=True, environment={"CUDA_VISIBLE_DEVICES": "-1"})
+HOST = Device("cpu", "CPU", is_host=True, variables={"CUDA_VISIBLE_DEVICES": "-1"})
 GPU = Device("gpu", "GPU", rounds_to_tf32=True)
 
 DEVICES = {device.name: device for device in (HOST, GPU)}

@@ -27,14 +27,14 @@ def steps(**options: Any) -> dict[str, Variant]:
         "memory": Variant(
             "default; freed memory kept",
             change="freed memory kept",
-            environment=FREED_KEPT,
+            variables=FREED_KEPT,
             **options,
         ),
         "pages": Variant(
             "memory, in huge pages",
             change="huge pages",
             compared_with="memory",
-            environment=KEPT,
+            variables=KEPT,
             **options,
         ),
     }

@@ -139,13 +139,13 @@ def is_ranked(contender: Any) -> bool:
 def variables(contender: Any) -> dict[str, str]:
     """A contender's environment variables. Its variant's override its framework's."""
     description = framework(contender.framework)
-    return {**description.environment, **own_variables(contender)}
+    return {**description.variables, **own_variables(contender)}
 
 
 def own_variables(contender: Any) -> dict[str, str]:
     """The environment variables of its variant. A control uses the variant that it runs."""
     variant = getattr(contender, "built", contender.variant)
-    return dict(framework(contender.framework).variants[variant].environment)
+    return dict(framework(contender.framework).variants[variant].variables)
 
 
 @cache

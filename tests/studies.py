@@ -32,7 +32,7 @@ class Clone:
             folder.mkdir()
             copy_code(folder)
             self.configure(configuration)
-        self.environment = {
+        self.variables = {
             **os.environ,
             "PYTHONPATH": python_path(PACKAGES / "abacus"),
             "SAMESTEP_MACHINE": machine,
@@ -57,7 +57,7 @@ class Clone:
         done = subprocess.run(
             self.command(*arguments, cores=cores),
             cwd=self.folder,
-            env=self.environment,
+            env=self.variables,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -100,7 +100,7 @@ def test_editing_an_adapter_measures_and_certifies_again(done, tmp_path):
     """A framework in a folder beside the others, so that the edit touches no shared file."""
     beside = tmp_path / "beside"
     shutil.copytree(PACKAGES / "abacus", beside)
-    done.environment["PYTHONPATH"] = str(beside)
+    done.variables["PYTHONPATH"] = str(beside)
     assert done.would_run() == set()
     edit(beside / "abacus.py")
     found = done.would_run()
@@ -161,7 +161,7 @@ def test_two_studies_on_one_machine_take_turns(finished, tmp_path):
         clone.change(replicates=4)
     running = [
         subprocess.Popen(
-            clone.command(), cwd=clone.folder, env=clone.environment,
+            clone.command(), cwd=clone.folder, env=clone.variables,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )
         for clone in clones
@@ -192,7 +192,7 @@ def test_a_failed_contender_costs_neither_the_report_nor_the_others(clone, small
         workloads={**small["workloads"], "divide": {"elements": 5000, "samples": 3, "repeat": 1}},
         contest={**small["contest"], "together": False},
     )
-    study.environment["PYTHONPATH"] += f"{os.pathsep}{PACKAGES / 'faulty'}"
+    study.variables["PYTHONPATH"] += f"{os.pathsep}{PACKAGES / 'faulty'}"
     output = study.snakemake(fails=True)
     assert "faulty failed when it was opened: killed by SIGSEGV" in output
     assert "To have it tried again, delete results/here/small/detections/faulty.json" in output
@@ -223,7 +223,7 @@ def test_a_failed_contender_costs_neither_the_report_nor_the_others(clone, small
 def test_a_killed_study_goes_on_where_it_was(done):
     done.change(replicates=5)
     process = subprocess.Popen(
-        done.command(*MEASURE), cwd=done.folder, env=done.environment, start_new_session=True,
+        done.command(*MEASURE), cwd=done.folder, env=done.variables, start_new_session=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     deadline = time.monotonic() + 120
@@ -266,7 +266,7 @@ def test_as_many_replicates_as_fit_are_measured_after_the_first_contest(clone):
 def test_a_number_of_replicates_stays_when_a_study_goes_on(done):
     done.change(minutes=0.01, replicates=4)
     process = subprocess.Popen(
-        done.command(), cwd=done.folder, env=done.environment, start_new_session=True,
+        done.command(), cwd=done.folder, env=done.variables, start_new_session=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     number = done.results / "replicates.json"
@@ -297,7 +297,7 @@ def test_a_number_of_replicates_stays_when_a_study_goes_on(done):
 
 @pytest.mark.all
 def test_results_of_another_machine_join_the_report(done):
-    done.environment["SAMESTEP_MACHINE"] = "elsewhere"
+    done.variables["SAMESTEP_MACHINE"] = "elsewhere"
     done.snakemake()
     contenders = pd.read_csv(done.report / "tables" / "contenders.csv")
     measured = contenders[contenders.median_ms.notna()]
@@ -369,7 +369,7 @@ def test_a_caption_is_the_first_sentences_and_cannot_end_a_script(tmp_path):
 def test_snakemakes_own_report_has_our_captions_and_needs_no_network(done):
     """pip's Snakemake brings the JavaScript of its report along."""
     closed = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9")
-    done.environment |= closed | {name.upper(): value for name, value in closed.items()}
+    done.variables |= closed | {name.upper(): value for name, value in closed.items()}
     done.snakemake("--report", "own.html")
     page = (done.folder / "own.html").read_text()
     (found,) = re.findall(r"var results = (\{.*\});?$", page, re.M)

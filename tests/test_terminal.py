@@ -26,7 +26,7 @@ def clone(tmp_path):
 
 def started(clone: Clone, *arguments: str) -> subprocess.Popen:
     return subprocess.Popen(
-        clone.command(*arguments), cwd=clone.folder, env=clone.environment, text=True,
+        clone.command(*arguments), cwd=clone.folder, env=clone.variables, text=True,
         start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
 
@@ -75,7 +75,7 @@ def test_missing_data_end_a_study_before_anything_runs(clone, tmp_path):
     (tmp_path / "t10k-images-idx3-ubyte.gz").touch()
     mnist = {"from": "mnist-cnn", "filters": [2, 2], "samples": 64}
     study = clone(workloads={"digits": mnist})
-    study.environment["SAMESTEP_MNIST"] = str(tmp_path)
+    study.variables["SAMESTEP_MNIST"] = str(tmp_path)
     output = study.snakemake(fails=True)
     assert f"SAMESTEP_MNIST: {tmp_path}: train-images-idx3-ubyte is missing" in output
     assert "config/mnist-test.yaml" in output and "unset SAMESTEP_MNIST" in output
@@ -131,7 +131,7 @@ def test_ctrl_c_ends_it_with_the_command_that_goes_on(finished, tmp_path):
 def test_a_job_that_is_killed_says_so_and_how_to_go_on(finished, tmp_path):
     study = Clone(tmp_path / "a clone", FINISHED, of=finished)
     study.change(replicates=3)
-    study.environment["SAMESTEP_AGAIN"] = "make study"
+    study.variables["SAMESTEP_AGAIN"] = "make study"
     process = started(study)
     contest_of(process).kill()
     output, _ = process.communicate(timeout=120)

@@ -90,7 +90,7 @@ class KilledStudy:
         self.replicates = configuration["replicates"]
         (self.clone / "config" / "study.yaml").write_text(yaml.safe_dump(configuration))
         packages = [str(PACKAGES / name) for name in ("abacus", "faulty")]
-        self.environment = {
+        self.variables = {
             **os.environ,
             MARK: str(folder),
             "PYTHONPATH": os.pathsep.join(packages),
@@ -104,7 +104,7 @@ class KilledStudy:
     def start(self, *more: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [sys.executable, "-m", "snakemake", "--cores", "1", *more],
-            cwd=self.clone, env=self.environment, text=True, start_new_session=True,
+            cwd=self.clone, env=self.variables, text=True, start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )  # fmt: skip

@@ -29,19 +29,19 @@ FRAMEWORK = Framework(
             "state donated, freed memory kept",
             change="weights donated",
             compared_with="pooling",
-            environment=memory.KEPT,
+            variables=memory.KEPT,
         ),
         **memory.steps(rebuilds=False, caches=CACHES),
         "pooling": compiled(
             "pages; max-pooling by slices, one product for all inputs of an LSTM",
             change="pooling by slices",
             compared_with="pages",
-            environment=memory.KEPT,
+            variables=memory.KEPT,
         ),
         "two-workers": compiled(
             "default, its batch sharded over two devices of one thread, which XLA makes of the "
             "processor",
-            environment={
+            variables={
                 "XLA_FLAGS": "--xla_force_host_platform_device_count=2 "
                 "--xla_cpu_multi_thread_eigen=false"
             },
@@ -70,5 +70,5 @@ FRAMEWORK = Framework(
             part="gradient",
         ),
     },
-    environment={"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_CPP_MIN_LOG_LEVEL": "2"},
+    variables={"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_CPP_MIN_LOG_LEVEL": "2"},
 )

@@ -23,8 +23,8 @@ from frameworks.workloads.layers import Fill, first_trained
 Batch = tuple[Any, Any]
 
 
-# How a layer is made, and which arguments of the update are donated; memory and pages only start in
-# another environment, and tf32 is a setting of the process. Parts are made of the default.
+# How a layer is made, and which arguments of the update are donated; memory and pages only set
+# environment variables, and tf32 is a setting of the process. Parts are made of the default.
 VARIANTS: dict[str, tuple[network.Function, tuple[int, ...]]] = {
     "default": (network.function, ()),
     "memory": (network.function, ()),

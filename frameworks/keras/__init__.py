@@ -15,7 +15,7 @@ def variant(summary: str, backend: str, caches: tuple[Cache, ...] = (), timed: s
         summary,
         rebuilds=False,
         deviations=tensorflow.DEVIATIONS,
-        environment={"KERAS_BACKEND": backend},
+        variables={"KERAS_BACKEND": backend},
         timed=timed,
         caches=caches,
     )
@@ -38,6 +38,6 @@ FRAMEWORK = Framework(
         "fit": variant("compile and fit on TensorFlow", "tensorflow", tensorflow.CACHES, TIMED_FIT),
     },
     # The backends' own variables.
-    environment={"TF_CPP_MIN_LOG_LEVEL": "2", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"},
+    variables={"TF_CPP_MIN_LOG_LEVEL": "2", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"},
     optional_imports=tensorflow.OPTIONAL_IMPORTS,
 )

@@ -34,7 +34,7 @@ class KerasAdapter(Adapter):
         from frameworks.keras.fitted import FitTrainer
         from frameworks.keras.trainer import KerasTrainer
 
-        wanted = FRAMEWORK.variants[variant].environment["KERAS_BACKEND"]
+        wanted = FRAMEWORK.variants[variant].variables["KERAS_BACKEND"]
         if wanted != self._name:
             raise Unavailable(
                 f"Keras runs on {self._name} in this process: its variant {variant} needs one "

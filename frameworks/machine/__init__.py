@@ -14,7 +14,7 @@ FRAMEWORK = Framework(
     },
     devices=("cpu",),
     # The adapter splits the work over threads of its own, on any BLAS and without idle spinning.
-    environment=dict.fromkeys(
+    variables=dict.fromkeys(
         ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"),
         "1",
     ),

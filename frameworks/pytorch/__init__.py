@@ -21,20 +21,20 @@ FRAMEWORK = Framework(
             "eager; channels last, fused or foreach optimiser, freed memory kept",
             change="ReLU in place",
             compared_with="layout",
-            environment=memory.KEPT,
+            variables=memory.KEPT,
         ),
         **memory.steps(),
         "fused": Variant(
             "pages; fused or foreach optimiser",
             change="fused optimiser",
             compared_with="pages",
-            environment=memory.KEPT,
+            variables=memory.KEPT,
         ),
         "layout": Variant(
             "fused; channels last",
             change="channels last",
             compared_with="fused",
-            environment=memory.KEPT,
+            variables=memory.KEPT,
         ),
         "compile": Variant(
             "default, torch.compile; needs a C++ compiler", rebuilds=False, caches=CACHES
@@ -43,7 +43,7 @@ FRAMEWORK = Framework(
             "default, DistributedDataParallel over gloo: two processes of one thread share each "
             "mini-batch",
             rebuilds=False,
-            environment={"GLOO_SOCKET_IFNAME": "lo"},
+            variables={"GLOO_SOCKET_IFNAME": "lo"},
         ),
         "bfloat16": Variant(
             "default, forward pass and loss under torch.autocast in bfloat16", reduced="bfloat16"

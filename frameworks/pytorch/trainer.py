@@ -15,8 +15,8 @@ from frameworks.workloads.layers import Conv2D
 
 Batch = tuple[Tensor, Tensor]
 TORCH_DEVICES = {"cpu": "cpu", "gpu": "cuda"}
-# What each variant changes here; memory and pages only start in another environment. Variants that
-# are not listed have a trainer of their own, which changes the default.
+# What each variant changes here; memory and pages only set environment variables. Variants that are
+# not listed have a trainer of their own, which changes the default.
 CHANGES: dict[str, tuple[str, ...]] = {
     "default": (),
     "memory": (),

@@ -66,7 +66,7 @@ FRAMEWORK = Framework(
             "tf.function over tf.nn and TensorFlow's update kernels, freed memory kept",
             change="graph looked up once",
             compared_with="operations",
-            environment=memory.KEPT,
+            variables=memory.KEPT,
         ),
         **memory.steps(rebuilds=False, deviations=DEVIATIONS),
         "update": traced(
@@ -74,20 +74,20 @@ FRAMEWORK = Framework(
             change="update kernels",
             compared_with="pages",
             deviations=(STATE,),
-            environment=memory.KEPT,
+            variables=memory.KEPT,
         ),
         "operations": traced(
             "update; tf.nn instead of Keras' layers and loss",
             change="tf.nn for Keras",
             compared_with="update",
-            environment=memory.KEPT,
+            variables=memory.KEPT,
         ),
         "eager": traced("default, without tf.function", deviations=DEVIATIONS),
         "xla": traced("default, jit_compile=True", deviations=DEVIATIONS, caches=CACHES),
         "two-workers": traced(
             "default, MirroredStrategy: two logical processors of one thread share each mini-batch",
             deviations=DEVIATIONS,
-            environment={"SAMESTEP_LOGICAL_PROCESSORS": "2"},
+            variables={"SAMESTEP_LOGICAL_PROCESSORS": "2"},
         ),
         "bfloat16": traced(
             "default, its layers under Keras' policy mixed_bfloat16",
@@ -140,6 +140,6 @@ FRAMEWORK = Framework(
             unread=True,
         ),
     },
-    environment={"TF_CPP_MIN_LOG_LEVEL": "2", "KERAS_BACKEND": "tensorflow"},
+    variables={"TF_CPP_MIN_LOG_LEVEL": "2", "KERAS_BACKEND": "tensorflow"},
     optional_imports=(*OPTIONAL_IMPORTS, "jax", "scipy"),
 )

@@ -16,8 +16,8 @@ Batch = tuple[Any, Any]
 Step = Callable[..., Any]
 
 
-# The modules of each variant's network and loss, and of its optimiser; memory and pages only start
-# in another environment. tf32 is a setting of the process, and bfloat16 a policy. Variants that are
+# The modules of each variant's network and loss, and of its optimiser; memory and pages only set
+# environment variables. tf32 is a setting of the process, and bfloat16 a policy. Variants that are
 # not listed have a trainer of their own, which changes the default.
 MADE_OF: dict[str, tuple[Any, Any]] = {
     "default": (keras_model, keras_model),

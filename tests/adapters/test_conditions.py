@@ -50,7 +50,7 @@ def attempt(installed: Framework, variant: str, *conditions: dict[str, Any]) -> 
     arguments = json.dumps([installed.name, variant, *conditions])
     command = [sys.executable, "-c", TRY, arguments]
     environment = {
-        **os.environ, **installed.environment, **installed.variants[variant].environment
+        **os.environ, **installed.variables, **installed.variants[variant].variables
     }  # fmt: skip
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     found: list[Any] = json.loads(run.stdout)

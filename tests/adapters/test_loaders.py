@@ -25,8 +25,8 @@ def ready(framework: str, folder: Path, temporary: Path | None = None) -> Worker
     """A worker that has built a network, on one core."""
     prepare(IMAGES, folder, 3, MnistSettings("stand-in"))
     contender = Contender(framework=framework, variant="default", device="cpu", threads=1)
-    environment = {"TMPDIR": str(temporary)} if temporary else {}
-    worker = WorkerProcess(sys.executable, contender, environment=environment)
+    more = {"TMPDIR": str(temporary)} if temporary else {}
+    worker = WorkerProcess(sys.executable, contender, more=more)
     worker.send_open("float32", tf32=False)
     worker.receive()
     worker.ask("pin", cores=CORES)

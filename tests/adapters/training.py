@@ -81,7 +81,7 @@ VARIANTS = (
 
 def missing(name: str, variant: str, device: str) -> str:
     """Why this contender cannot run in this process; empty if it can."""
-    backend = framework(name).variants[variant].environment.get(KERAS)
+    backend = framework(name).variants[variant].variables.get(KERAS)
     if device == "gpu" and not gpu_names():
         return "this machine has no GPU"
     if not versions(framework(name)):

@@ -130,7 +130,7 @@ def with_deviations(*deviations, name="default", title="Mine"):
 )
 def test_what_cannot_be_an_environment_variable_is_refused(name, value):
     """A process could not be started with it, or no record could name it."""
-    own = {"default": Variant("a"), "odd": Variant("b", environment={name: value})}
+    own = {"default": Variant("a"), "odd": Variant("b", variables={name: value})}
     with pytest.raises(ValueError, match=r"no environment variable|not printed"):
         Framework(
             name="mine", title="Mine", distributions=("mine",), install="pip install mine",

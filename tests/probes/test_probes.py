@@ -114,7 +114,7 @@ for variant in ("default", "tuned"):
     description = registry.framework(framework)
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env={**os.environ, **description.environment}, capture_output=True, text=True, check=True,
+        env={**os.environ, **description.variables}, capture_output=True, text=True, check=True,
     )  # fmt: skip
     known = Path("/proc/self/schedstat").exists()
     assert done.stdout.split()[-2:] == ["1" if known else "n/a"] * 2

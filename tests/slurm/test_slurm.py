@@ -75,7 +75,7 @@ def losses(study: Clone) -> pd.DataFrame:
 def small_clone(folder: Path) -> Clone:
     default = yaml.safe_load((ROOT / "config" / "study.yaml").read_text())
     study = Clone(folder, default)
-    del study.environment["SAMESTEP_MACHINE"]
+    del study.variables["SAMESTEP_MACHINE"]
     (folder / "small.yaml").write_text(yaml.safe_dump(SMALLER))
     (folder / "mine.yaml").write_text(yaml.safe_dump({**SMALLER, "machines": {"one": {}}}))
     study.results = folder / "results" / fingerprint() / "smoke"
@@ -87,7 +87,7 @@ def on_the_login_node(study: Clone, *arguments: str) -> subprocess.Popen:
     one = str(available_cores()[0])
     return subprocess.Popen(
         ["taskset", "--cpu-list", one, sys.executable, "-m", "snakemake", *SLURM, *arguments],
-        cwd=study.folder, env=study.environment, start_new_session=True,
+        cwd=study.folder, env=study.variables, start_new_session=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
 
@@ -96,7 +96,7 @@ def test_a_study_through_slurm_killed_and_resumed_gives_a_local_studys_records(s
     study = small_clone(tmp_path / "cluster")
     said, _ = on_the_login_node(study).communicate(timeout=120)
     (command,) = [line.strip() for line in said.splitlines() if "sbatch --wait" in line]
-    subprocess.run(command, shell=True, cwd=study.folder, env=study.environment, check=True)
+    subprocess.run(command, shell=True, cwd=study.folder, env=study.variables, check=True)
     running = on_the_login_node(study)
     deadline = time.monotonic() + 300
     while not list(study.results.glob("contests/*/*.json")):

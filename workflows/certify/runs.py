@@ -1,6 +1,6 @@
 """The runs of a certificate: what is trained, for how long, and by which process.
 
-Nothing here is timed. Variants that need the same environment may share a process.
+Nothing here is timed. Variants that need the same environment variables may share a process.
 """
 
 import json
@@ -164,8 +164,9 @@ class Runner:
     ) -> Iterator[WorkerProcess]:
         """A process under the contender's conditions.
 
-        Variants that need the same environment share a process until it fails, or until `part`
-        separates them. A process that has computed in float64 is not used for float32 any more.
+        Variants that need the same environment variables share a process until it fails, or until
+        `part` separates them. A process that has computed in float64 is not used for float32 any
+        more.
         """
         own = [contender.variant] if contender.name in self.parted else []
         key = (contender.framework, contender.device, contender.threads,

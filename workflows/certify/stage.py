@@ -146,7 +146,7 @@ def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progre
         return
     for last in (False, True):
         try:
-            trace_reference(plan, workload, folders, progress)
+            run_reference(plan, workload, folders, progress)
             return
         except OSError:
             raise
@@ -161,7 +161,7 @@ def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progre
             return
 
 
-def trace_reference(plan: Plan, workload: str, folders: Folders, progress: Progress) -> None:
+def run_reference(plan: Plan, workload: str, folders: Folders, progress: Progress) -> None:
     """Train the reference contender, examine it, and keep its results.
 
     Raises:

@@ -130,8 +130,8 @@ def inherited(known: Mapping[int, tuple[int, str]], own: Container[int]) -> list
 
 @contextmanager
 def nothing_left() -> Iterator[None]:
-    """End whatever the block has started and left, also in another session or with another
-    environment. For a process without a guardian."""
+    """End whatever the block has started and left, also in another session or with other
+    environment variables. For a process without a guardian."""
     adopt()
     before = set(below())
     try:
@@ -147,8 +147,8 @@ def session(pid: int) -> int:
     return 0
 
 
-def environment(pid: int) -> bytes:
-    """The environment that a process was started with; none if it may not be read."""
+def variables(pid: int) -> bytes:
+    """The environment variables that a process was started with; none if they may not be read."""
     with suppress(OSError):
         return Path(f"/proc/{pid}/environ").read_bytes()
     return b""

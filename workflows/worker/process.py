@@ -65,8 +65,8 @@ class WorkerProcess:
     """One contender's process, under its framework's interpreter.
 
     Its standard error, to which frameworks write much, goes to `log`. Its temporary files are in a
-    folder of their own, because a worker ends without cleaning up. The variables of `environment`
-    are added to its surroundings. Use it as a context manager; leaving it ends the process, and
+    folder of their own, because a worker ends without cleaning up. The environment variables
+    `more` are added to its own. Use it as a context manager; leaving it ends the process, and
     whatever the process has started. A subclass may run another `module`, with more requests.
     """
 
@@ -79,7 +79,7 @@ class WorkerProcess:
         interpreter: str,
         contender: Contender,
         log: Path | None = None,
-        environment: Mapping[str, str] = MappingProxyType({}),
+        more: Mapping[str, str] = MappingProxyType({}),
         timeout_s: float = TIMEOUT_S,
     ) -> None:
         if guardian.stopping:
@@ -97,7 +97,7 @@ class WorkerProcess:
         self.scratch = tempfile.TemporaryDirectory(
             prefix="samestep-", dir=guardian.scratch(), ignore_cleanup_errors=True
         )
-        own = {**surroundings(contender, interpreter), "TMPDIR": self.scratch.name, **environment}
+        own = {**surroundings(contender, interpreter), "TMPDIR": self.scratch.name, **more}
         guardian.adopt()
         try:
             with self.starting:
@@ -297,7 +297,7 @@ class WorkerProcess:
         return [
             pid
             for pid in guardian.below(known)
-            if guardian.session(pid) == self.process.pid or mark in guardian.environment(pid)
+            if guardian.session(pid) == self.process.pid or mark in guardian.variables(pid)
         ] + inherited
 
     def dismiss(self) -> None:
@@ -354,6 +354,6 @@ def surroundings(contender: Contender, interpreter: str) -> Mapping[str, str]:
     found = sealed(interpreter)
     found.update(dict.fromkeys(THREAD_VARIABLES, str(contender.threads)))
     found["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), found.get("PYTHONPATH", "")]))
-    found.update(DEVICES[contender.device].environment)
+    found.update(DEVICES[contender.device].variables)
     found.update(variables(contender))
     return found

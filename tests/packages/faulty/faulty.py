@@ -114,7 +114,7 @@ FRAMEWORK = Framework(
     install="comes with the tests",
     adapter="faults:FaultyAdapter",
     variants={
-        kind: Variant(kind, environment={"FAULT": kind} if kind.startswith("opening") else {})
+        kind: Variant(kind, variables={"FAULT": kind} if kind.startswith("opening") else {})
         for kind in OUTCOMES
     },
     devices=("cpu",),

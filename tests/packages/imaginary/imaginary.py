@@ -16,8 +16,5 @@ FRAMEWORK = replace(
         "default": Variant("JAX's", rebuilds=False),
         "trap-unsynchronised": jax.FRAMEWORK.variants["trap-unsynchronised"],
     },
-    environment={
-        **jax.FRAMEWORK.environment,
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
-    },
+    variables={**jax.FRAMEWORK.variables, "XLA_FLAGS": "--xla_force_host_platform_device_count=2"},
 )

@@ -126,12 +126,12 @@ def test_contests_of_another_machine_are_not_measured_here(small, tmp_path):
     """As by a node whose processor was exchanged, or that is not like its brothers."""
     study = Clone(tmp_path / "clone", small)
     study.snakemake("--until", "detect", "prepare")
-    study.environment["SAMESTEP_MACHINE"] = "another"
-    study.environment["PYTHONPATH"] += f"{os.pathsep}{study.folder}"
+    study.variables["SAMESTEP_MACHINE"] = "another"
+    study.variables["PYTHONPATH"] += f"{os.pathsep}{study.folder}"
     folder = study.results.relative_to(study.folder)
     contest = ("workflows.measure.contest", "--group", "mlp", "--replicate", "1")
     words = ("-m", *contest, "--study", str(folder))
-    done = python(*words, cwd=study.folder, env=study.environment)
+    done = python(*words, cwd=study.folder, env=study.variables)
     assert done.returncode == 1 and not list(study.results.glob("contests/*/*"))
     assert "this machine is another, and these results are of here" in done.stderr
     assert "Contests of different machines are not pooled." in done.stderr

@@ -153,8 +153,8 @@ def test_every_fault_in_one_study(tmp_path, small):
         "profile": True,
     }  # fmt: skip
     clone = Clone(tmp_path / "a clone", {**small, **changes})
-    clone.environment["PYTHONPATH"] += f"{os.pathsep}{PACKAGES / 'faulty'}"
-    clone.environment["FAULTS"] = mark = str(tmp_path)
+    clone.variables["PYTHONPATH"] += f"{os.pathsep}{PACKAGES / 'faulty'}"
+    clone.variables["FAULTS"] = mark = str(tmp_path)
     begin = time.monotonic()
     output = clone.snakemake(fails=True)
     print(f"\n{len(OUTCOMES)} faults: {time.monotonic() - begin:.0f} s")

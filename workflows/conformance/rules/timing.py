@@ -30,7 +30,7 @@ WAIT = (
 READ = "read the number back from the framework: a setting that is written down says nothing"
 MEND = (
     "set every pool of threads of the framework to Conditions.threads in Adapter.__init__; "
-    "Framework.environment has variables that must be there before the import"
+    "Framework.variables has variables that must be there before the import"
 )
 
 

@@ -40,6 +40,6 @@ TENSORFLOW = Framework(
     install="comes with the tests",
     adapter="planted.tensorflow_adapter:PlantedTensorFlow",
     variants=variants("planted-tensorflow"),
-    environment={"TF_CPP_MIN_LOG_LEVEL": "2"},
+    variables={"TF_CPP_MIN_LOG_LEVEL": "2"},
     optional_imports=tensorflow.FRAMEWORK.optional_imports,
 )
