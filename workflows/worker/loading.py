@@ -13,6 +13,7 @@ import mmap
 import os
 import subprocess
 import sys
+import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -171,17 +172,19 @@ class Loader:
 
 
 class Prepared:
-    """Prepares a mini-batch in arrays of its own. A copy in another process opens the files, and
-    takes no mini-batches along."""
+    """Prepares a mini-batch in arrays of its own, and counts in the file `counted` how often. A
+    copy in another process opens the files, and takes no mini-batches along."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, counted: Path) -> None:
+        self.folder, self.counted = folder, counted
         self.pixels, self.targets = opened(folder / PIXELS), opened(folder / TARGETS)
+        self.times = np.memmap(counted, np.int64, "r+", shape=len(self.targets))
 
-    def __reduce__(self) -> tuple[type["Prepared"], tuple[Path]]:
-        return Prepared, (self.folder,)
+    def __reduce__(self) -> tuple[type["Prepared"], tuple[Path, Path]]:
+        return Prepared, (self.folder, self.counted)
 
     def __call__(self, number: int) -> MiniBatch:
+        self.times[number] += 1
         pixels = self.pixels[number]
         inputs = np.empty(pixels.shape, np.float32)
         prepare(pixels, number, inputs)
@@ -195,14 +198,20 @@ class OwnLoader:
     def __init__(self, name: str, folder: Path, targets: np.ndarray, offer: Offer) -> None:
         workers = int(name.partition("-")[2])
         self.ahead, self.stored = AHEAD * workers, len(targets)
-        self.deliver = offer(Prepared(folder), workers)
+        counted = Path(tempfile.mkdtemp()) / "counted"
+        counted.write_bytes(bytes(8 * self.stored))
+        self.prepared = Prepared(folder, counted)
+        self.deliver = offer(self.prepared, workers)
+        self.asked: list[int] = []
         self.given: list[MiniBatch] = []
         self.rest: Iterator[MiniBatch] = iter(())
 
     def start(self, numbers: Sequence[int]) -> None:
         """Begin a turn. More is asked for than the turn takes, as in `Loader.fetch`."""
-        asked = [(numbers[0] + place) % self.stored for place in range(len(numbers) + self.ahead)]
-        self.rest = self.deliver(asked)
+        count = len(numbers) + self.ahead
+        self.asked = [(numbers[0] + place) % self.stored for place in range(count)]
+        self.prepared.times[:] = 0
+        self.rest = self.deliver(self.asked)
 
     def fetch(self, number: int) -> MiniBatch:
         if not (found := next(self.rest, None)):
@@ -211,9 +220,16 @@ class OwnLoader:
         return found
 
     def end(self) -> str:
-        """Wait for what was asked for; the digest of what the turn was given."""
+        """Wait for what was asked for; the digest of what the turn was given. Raises RuntimeError
+        if it was not prepared for this turn."""
         for _ in self.rest:
             pass
+        times, right = self.prepared.times, np.bincount(self.asked, minlength=self.stored)
+        if (times != right).any():
+            raise RuntimeError(
+                f"its loader prepared {times.sum()} mini-batches in a turn that asked for "
+                f"{right.sum()}, or others than these"
+            )
         given, self.given, self.rest = self.given, [], iter(())
         return digest(given)
 

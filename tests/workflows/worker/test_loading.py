@@ -5,6 +5,7 @@ import pickle
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -111,10 +112,28 @@ def test_a_frameworks_loader_that_ends_early_says_so(loader):
         delivered(one, [0, 1])
 
 
-def test_what_prepares_is_given_to_another_process_without_the_mini_batches(place):
-    packed = pickle.dumps(Prepared(place))
+@pytest.mark.parametrize(
+    ("again", "prepared"), [([0, 1], 0), ([1, 2], 1)], ids=["the same", "some of them"]
+)
+def test_a_frameworks_loader_that_keeps_mini_batches_for_later_turns_says_so(
+    loader, again, prepared
+):
+    """An augmentation differs each time, so a real training could not keep them."""
+    one = loader("framework-1", lambda prepare, workers: partial(map, cache(prepare)))
+    delivered(one, [0, 1])
+    with pytest.raises(
+        RuntimeError, match=f"prepared {prepared} mini-batches in a turn that asked"
+    ):
+        delivered(one, again)
+
+
+def test_what_prepares_is_given_to_another_process_without_the_mini_batches(place, tmp_path):
+    (tmp_path / "counted").write_bytes(bytes(8 * 6))
+    own = Prepared(place, tmp_path / "counted")
+    packed = pickle.dumps(own)
     assert len(packed) < 1000
     assert digest([pickle.loads(packed)(3)]) == wanted(place, [3])
+    assert own.times.tolist() == [0, 0, 0, 1, 0, 0]
 
 
 def test_two_threads_may_finish_in_any_order(loader, place, monkeypatch):
