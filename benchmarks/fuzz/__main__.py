@@ -32,10 +32,11 @@ SHOWN = 20  # escaped cases
 PART = 100  # cases that a process is given at a time
 EVERY = 5_000  # cases between two lines of progress
 FREE = 5  # times as many reports of changes that are in no fixed form
+OUTCOMES = ("refused", "accepted", "reported", "escaped")  # reported: accepted, with a report
 
 
 class Outcome(NamedTuple):
-    """What a case changed, "refused", "accepted" or "escaped", and how it escaped."""
+    """What a case changed, one of `OUTCOMES`, and how it escaped."""
 
     group: str
     outcome: str
@@ -65,7 +66,7 @@ class Fuzz:
         if took > SLOW_S:
             outcome = f"took {took:.0f} s"
         group = what.partition(":")[0] or "unknown"
-        if outcome in ("refused", "accepted"):
+        if outcome in OUTCOMES:
             return Outcome(group, outcome)
         return Outcome(group, "escaped", f"case {number}, {what}: {outcome}")
 
@@ -77,7 +78,8 @@ class Fuzz:
         share = self.reported * (FREE if case.free else 1)
         report = self.folder / "report" if draw.random() < share else None
         try:
-            return case.what, study.read(case, report)
+            outcome = study.read(case, report)
+            return case.what, "reported" if report and outcome == "accepted" else outcome
         except Exception:
             return case.what, traceback.format_exc()
         finally:
@@ -103,10 +105,10 @@ def outcomes(numbers: Sequence[int], jobs: int, seed: int, reported: float) -> I
 
 
 def said(counts: Counter[tuple[str, str]], escaped: list[str]) -> str:
-    lines = [f"{'changed':22}{'tried':>8}{'refused':>9}{'accepted':>10}{'escaped':>9}"]
+    lines = ["".join([f"{'changed':22}", *(f"{title:>10}" for title in ("tried", *OUTCOMES))])]
     for group in sorted({group for group, _ in counts}):
-        numbers = [counts[group, o] for o in ("refused", "accepted", "escaped")]
-        lines.append(f"{group:22}{sum(numbers):8}{numbers[0]:9}{numbers[1]:10}{numbers[2]:9}")
+        numbers = [counts[group, outcome] for outcome in OUTCOMES]
+        lines.append(f"{group:22}" + "".join(f"{n:10}" for n in (sum(numbers), *numbers)))
     return "\n".join([*lines, f"escaped: {len(escaped) or 'nothing'}", *escaped[:SHOWN]])
 
 
