@@ -60,6 +60,7 @@ FIRST = (
 
 
 COMPILED = "samestep-tests-"
+DISK = 4 * 2**20  # bytes
 
 
 def python_path(*folders: Path | str) -> str:
@@ -156,3 +157,30 @@ def abacus(monkeypatch):
 def small():
     """A configuration that takes a second or two."""
     return copy.deepcopy(SMALL)
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A small file system of its own."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    try:
+        subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", place],
+            check=True, capture_output=True,
+        )  # fmt: skip
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("mounting a small file system needs root and Linux")
+    yield place
+    subprocess.run(["umount", "-l", place], check=True)
+
+
+def fill(disk: Path, left: int = 0) -> None:
+    """Take all of the disk, except some bytes."""
+    with (disk / "full").open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(4096))
+        except OSError:
+            pass
+    os.truncate(disk / "full", max((disk / "full").stat().st_size - left, 0))

@@ -119,6 +119,13 @@ def test_what_cannot_be_packed_is_said_and_leaves_nothing(clone, tmp_path):
     assert {path.name for path in clone.iterdir()} - before == {"there.yaml"}
 
 
+@pytest.mark.all
+def test_an_archive_that_does_not_fit_is_refused_before_anything_is_fetched(clone, disk):
+    said = samestep(clone, *BUNDLE, "--out", str(disk / "x.tar"), fails=True)
+    assert f"{disk}: the archive and what it is made from need about 2.0 GB" in said
+    assert not list(disk.iterdir())
+
+
 def test_the_build_for_other_devices_is_refused():
     with pytest.raises(Problem, match="PIP_EXTRA_INDEX_URL=https"):
         require_kind("nvidia_cublas-13.1-py3-none-any.whl", "pytorch", "none")

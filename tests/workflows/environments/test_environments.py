@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from frameworks import registry
-from tests.conftest import PACKAGES, ROOT
+from tests.conftest import PACKAGES, ROOT, fill
 from tests.studies import Clone
 from tests.workflows.environments.wheels import (
     abacus_as,
@@ -131,6 +131,16 @@ def test_a_worker_sees_its_own_environment_alone(offline, real_wheels, folders, 
     outside = [place for place in path if "site-packages" in place or "dist-packages" in place]
     assert len(outside) == 1 and outside[0].startswith(own)
     assert os.environ["PYTHONPATH"] not in path
+
+
+def test_a_full_disk_builds_nothing_and_is_the_reason(disk, wheels, folders, small, monkeypatch):
+    monkeypatch.setenv("SAMESTEP_CACHE", str(disk))
+    study = parse({**small, "isolate": True})
+    fill(disk)
+    reason = without_environment(study, "abacus", folders)
+    assert reason.startswith("its environment could not be built: ")
+    assert "No space left on device" in reason
+    assert not environment("abacus").folder.exists()
 
 
 def test_the_callers_path_still_reaches_an_ordinary_worker(abacus, small):
@@ -311,7 +321,7 @@ def test_a_study_goes_on_without_what_could_not_be_built(
         **small, "isolate": True, "contenders": [{"framework": "abacus"}, {"framework": "bead"}],
     }  # fmt: skip
     study = Clone(tmp_path / "clone", configuration)
-    study.environment["PYTHONPATH"] = os.pathsep.join([abacus, str(bead)])
+    study.variables["PYTHONPATH"] = os.pathsep.join([abacus, str(bead)])
 
     output = study.snakemake()
     assert "Without bead: its environment could not be built" in output

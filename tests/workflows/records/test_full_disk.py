@@ -7,9 +7,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -17,7 +17,7 @@ from analysis.__main__ import main as analyse
 from samestep.__main__ import main as samestep
 from tests.analysis.recipe import Recipe
 from tests.analysis.synthetic import write
-from tests.conftest import ROOT
+from tests.conftest import DISK, ROOT, fill
 from tests.studies import Clone
 from workflows.measure import contest
 from workflows.output import REMEDIES
@@ -26,43 +26,15 @@ from workflows.planning.plan import StudyRequest, load_study
 from workflows.records.folders import Folders
 from workflows.records.machine_folder import FILES
 from workflows.records.storage import read_json
-from workflows.stages import collect, prepare
+from workflows.stages import collect, detect, prepare
 
-SIZE = 4 * 2**20
 # What says that the disk is full, and bytes of room, one run after the other. Data sets need about
 # 110,000, and reports more than all.
 STAGES = ("disk full", "certificate", "contest", "analysis")
-ROOMS = [0, 16_000, 112_000, 136_000, 160_000, SIZE]
+ROOMS = [0, 16_000, 112_000, 136_000, 160_000, DISK]
 SMALL = Recipe(
     workloads=("mnist-cnn",), threads=(1,), variants=("default",), replicates=2, rounds=2
 )
-
-
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
-    """A small file system of its own."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    try:
-        subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", place],
-            check=True, capture_output=True,
-        )  # fmt: skip
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("mounting a small file system needs root and Linux")
-    yield place
-    subprocess.run(["umount", "-l", place], check=True)
-
-
-def fill(disk: Path, left: int = 0) -> None:
-    """Take all of the disk, except some bytes."""
-    with (disk / "full").open("wb", buffering=0) as file:
-        try:
-            while True:
-                file.write(bytes(4096))
-        except OSError:
-            pass
-    os.truncate(disk / "full", max((disk / "full").stat().st_size - left, 0))
 
 
 def read_only(disk: Path) -> None:
@@ -105,15 +77,22 @@ def test_collected_records(
     assert not list(disk.rglob("*.partial"))
 
 
-def test_a_data_set(disk: Path, study, capsys, monkeypatch) -> None:
+@pytest.mark.parametrize(
+    ("stage", "about"), [(prepare, "--workload=mlp"), (detect, "--framework=abacus")]
+)
+def test_a_data_set_and_a_detection(
+    disk: Path, study, capsys, monkeypatch, stage: ModuleType, about: str
+) -> None:
     made = study()
     place = Folders(disk / "small")
     place.root.mkdir()
     place.study.write_bytes(made.folders.study.read_bytes())
     fill(disk)
-    words = ["prepare", "--study", str(place.root), "--workload", "mlp"]
-    monkeypatch.setattr("sys.argv", words)
-    one_line(capsys, prepare.main(), "disk full", "No space left")
+    monkeypatch.setattr("sys.argv", ["stage", "--study", str(place.root), about])
+    assert stage.main() == 1
+    *found, last = capsys.readouterr().err.splitlines()
+    assert "disk full" in last or "No space left" in last
+    assert [line.partition("] ")[2] for line in found] in ([], ["found Abacus 0.1"])
     assert set(everything(disk)) == {disk / "full", place.study}
     assert load_study(place).study == "small"
 
@@ -235,12 +214,12 @@ def test_a_whole_study_that_may_not_write_or_lock(disk: Path, tmp_path: Path, sm
     subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
     own = tmp_path / "temporary" / f"samestep-{os.getuid()}.lock"
     own.mkdir(parents=True)
-    before = clone.environment
-    clone.environment = {**before, "TMPDIR": str(own.parent), "SAMESTEP_LOCK": str(tmp_path)}
+    before = clone.variables
+    clone.variables = {**before, "TMPDIR": str(own.parent), "SAMESTEP_LOCK": str(tmp_path)}
     said = clone.snakemake("--until", "prepare", fails=True)
     assert f"{own}: Is a directory: set SAMESTEP_LOCK to a file" in said
     assert "Traceback" not in said
-    clone.environment = before
+    clone.variables = before
     clone.snakemake()
     assert (clone.report / "report.html").exists()
 
@@ -261,7 +240,7 @@ def test_a_whole_study_whichever_write_is_full(disk: Path, tmp_path: Path, small
         fill(disk, left)
         done = subprocess.run(
             [sys.executable, "-m", "workflows.stages.run"],
-            cwd=clone.folder, env=clone.environment, capture_output=True, text=True,
+            cwd=clone.folder, env=clone.variables, capture_output=True, text=True,
         )  # fmt: skip
         said = done.stdout + done.stderr
         assert "Traceback" not in said, said
