@@ -2,21 +2,22 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import pandas as pd
 
 from analysis.data.processes import Measurements, logs
 from analysis.data.results import BenchmarkId, Machine
 from analysis.stats.inference import student
+from analysis.stats.intervals import UNKNOWN, Interval
 
 
 @dataclass(frozen=True)
 class ContenderLine:
     """A row of contenders.csv. Times are transfer and step of one mini-batch.
 
-    `median_ms` is the geometric mean of the replicates' medians over steady state, with
-    Student's interval. The quartiles are geometric means of the replicates' quartiles, and
+    `time` is the geometric mean of the replicates' medians over steady state, with Student's
+    interval. The quartiles are geometric means of the replicates' quartiles, and
     `first_batch_ms` that of each process's very first mini-batch. `data_ms`, `transfer_ms` and
     `step_ms` are means of the replicates' medians. `batches` (steady state) and `warmup_batches`
     count over all replicates. `samples_per_s` is the throughput: all samples of steady state over
@@ -26,9 +27,7 @@ class ContenderLine:
     id: BenchmarkId
     replicates: int = 0
     batches: int = 0
-    median_ms: float | None = None
-    low_ms: float | None = None
-    high_ms: float | None = None
+    time: Annotated[Interval, "median_ms low_ms high_ms"] = UNKNOWN
     q25_ms: float | None = None
     q75_ms: float | None = None
     first_batch_ms: float | None = None
@@ -77,11 +76,8 @@ def throughput(rows: pd.DataFrame) -> float:
 
 def steady(rows: pd.DataFrame, confidence: float) -> dict[str, Any]:
     """The columns about the time in steady state, from one benchmark's processes."""
-    mean = student(logs(rows).tolist(), confidence)
     return {
-        "median_ms": math.exp(mean.mean),
-        "low_ms": None if mean.low is None else math.exp(mean.low),
-        "high_ms": None if mean.high is None else math.exp(mean.high),
+        "time": student(logs(rows).tolist(), confidence).interval.through(math.exp),
         "q25_ms": geometric(rows, "q25"),
         "q75_ms": geometric(rows, "q75"),
     }

@@ -3,13 +3,14 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from analysis.data.processes import Measurements
 from analysis.data.results import BenchmarkId, Control
 from analysis.findings.comparisons import ratios
 from analysis.findings.fairness.loss_check import LossCheck
 from analysis.stats.inference import student
+from analysis.stats.intervals import UNKNOWN, Interval
 from analysis.stats.tails import binomial_above
 
 
@@ -31,9 +32,7 @@ class ControlLine:
     of: str
     slowed_by: float
     replicates: int = 0
-    ratio: float | None = None
-    ratio_low: float | None = None
-    ratio_high: float | None = None
+    ratio: Annotated[Interval, "ratio ratio_low ratio_high"] = UNKNOWN
     p: float | None = None
     contains_truth: bool | None = None
     reason: str = ""
@@ -50,9 +49,8 @@ class ControlLine:
     def furthest(self) -> float:
         """How far the more distant end of the interval is from the truth, in either direction:
         0.05 for 1.05 and for 1 / 1.05."""
-        if not (self.ratio_low and self.ratio_high):
-            return 0.0
-        return max(self.ratio_high / self.truth, self.truth / self.ratio_low) - 1
+        _, low, high = self.ratio
+        return max(high / self.truth, self.truth / low) - 1 if low and high else 0.0
 
 
 def control_lines(found: Measurements, check: LossCheck) -> list[ControlLine]:
@@ -76,11 +74,10 @@ def control_line(
         return ControlLine(one, control.of, control.slowed_by, reason=reason)
     confidence, truth = found.machine.study.confidence, math.log1p(control.slowed_by)
     error = student([log - truth for log in logs], confidence)
-    ends = (error.mean, error.low, error.high)
-    ratio, low, high = (None if log is None else math.exp(log + truth) for log in ends)
+    ratio = error.interval.through(lambda log: math.exp(log + truth))
     contains = None if error.p is None else error.p >= 1 - confidence
     return ControlLine(
-        one, control.of, control.slowed_by, len(logs), ratio, low, high, error.p, contains, reason
+        one, control.of, control.slowed_by, len(logs), ratio, error.p, contains, reason
     )
 
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from analysis.data.processes import by_benchmark, processes
 from analysis.data.results import Machine
 from analysis.findings.contenders import ContenderLine, steady
 from analysis.findings.fairness.certificates import Certificates
+from analysis.stats.intervals import Interval
 from workflows.records.schema import NOOP
 
 
@@ -19,9 +21,7 @@ class HarnessLine:
     workload: str
     replicates: int
     batches: int
-    median_ms: float
-    low_ms: float | None
-    high_ms: float | None
+    time: Annotated[Interval, "median_ms low_ms high_ms"]
     q25_ms: float
     q75_ms: float
     fastest: str
@@ -41,7 +41,7 @@ def harness_lines(machine: Machine, contenders: Sequence[ContenderLine]) -> list
             continue
         rows = found[workload]
         times = steady(rows, machine.study.confidence)
-        own = [(c.median_ms, c.id) for c in waiting if c.id.workload == workload and c.median_ms]
+        own = [(c.time.value, c.id) for c in waiting if c.id.workload == workload and c.time.value]
         least, fastest = min(own, key=lambda pair: pair[0], default=(None, None))
         lines.append(
             HarnessLine(
@@ -50,7 +50,7 @@ def harness_lines(machine: Machine, contenders: Sequence[ContenderLine]) -> list
                 batches=int(rows["batches"].sum()),
                 **times,
                 fastest=f"{machine.title(fastest.framework)} {fastest.variant}" if fastest else "",
-                share=times["median_ms"] / least if least else None,
+                share=times["time"].value / least if least else None,
             )
         )
     return lines

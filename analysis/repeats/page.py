@@ -130,7 +130,7 @@ def row_sheet(series: Series) -> Sheet:
         [
             [
                 named(row), f"{three(row.lowest)} to {three(row.highest)}",
-                with_ends(row.ratio, row.ratio_low, row.ratio_high),
+                with_ends(*row.ratio),
                 ends(row.next_study_low, row.next_study_high),
                 *[ends(row.next_occasion_low, row.next_occasion_high)] * occasions,
                 turn(row), row.lasting,

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from analysis.data.occasions import Occasion, occasion, span
 from analysis.data.results import BenchmarkId, grouped
@@ -11,6 +11,7 @@ from analysis.findings.comparisons import Comparison, ToReference
 from analysis.findings.findings import Findings, Table, added
 from analysis.format import count
 from analysis.stats.inference import Estimate, of_equivalence, student, verdict
+from analysis.stats.intervals import Interval
 from analysis.stats.series import prediction
 
 OCCASIONS = 3  # fewer say nothing about the next, and two studies little about their mean
@@ -39,9 +40,7 @@ class Movement(ToReference):
     occasions: int
     lowest: float
     highest: float
-    ratio: float
-    ratio_low: float | None
-    ratio_high: float | None
+    ratio: Annotated[Interval, "ratio ratio_low ratio_high"]
     next_study_low: float | None
     next_study_high: float | None
     next_occasion_low: float | None
@@ -97,11 +96,10 @@ def movement(
     verdicts = {e.verdict for e, _ in measured}
     next_study = ratios(prediction(logs, confidence)) if several else EMPTY
     next_occasion = ratios(prediction(means, confidence)) if len(means) >= OCCASIONS else EMPTY
-    known = several and mean.low is not None and mean.high is not None
-    low, high = ratios((mean.low, mean.high)) if known else EMPTY  # type: ignore[arg-type]
+    ratio = mean.interval.through(math.exp)
     return Movement(
         one, base, estimates, len(logs), len(means), math.exp(min(logs)), math.exp(max(logs)),
-        math.exp(mean.mean), low, high, next_study[0], next_study[1], next_occasion[0],
+        ratio if several else Interval(ratio.value), next_study[0], next_study[1], next_occasion[0],
         next_occasion[1],
         crossed=min(logs) < 0 < max(logs),
         contradicted={"faster", "slower"} <= verdicts,

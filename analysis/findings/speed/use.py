@@ -82,11 +82,11 @@ def use_lines(findings: Findings) -> list[UseLine]:
     }
     lines = []
     for row in findings.contenders:
-        if row.median_ms is not None:
+        if (ms := row.time.value) is not None:
             own = {name: speeds.get((row.id.workload, row.id.threads, name))
                    for name in ("product", "stream")}  # fmt: skip
-            limit = limit_of(findings.machine, row.id, row.median_ms, **own)
-            line = UseLine(row.id, row.median_ms, limit, *memory(findings.machine, row.id))
+            limit = limit_of(findings.machine, row.id, ms, **own)
+            line = UseLine(row.id, ms, limit, *memory(findings.machine, row.id))
             if limit.share or line.peak_mib is not None:
                 lines.append(line)
     return lines

@@ -57,12 +57,13 @@ def strange(findings: Findings) -> Iterator[Caveat]:
 
 
 def slow_by_waiting(row: ControlLine) -> bool:
-    return bool(row.slowed_by and row.ratio and 1 < row.ratio / row.truth <= 1 + WAITING)
+    ratio = row.ratio.value
+    return bool(row.slowed_by and ratio and 1 < ratio / row.truth <= 1 + WAITING)
 
 
 def mistake(row: ControlLine) -> str:
     """`PyTorch, tuned, unchanged (MLP, 1 thread), took 5 % more time than it should.`"""
-    off = (row.ratio or row.truth) / row.truth - 1
+    off = (row.ratio.value or row.truth) / row.truth - 1
     what = f"slowed by {percent(row.slowed_by)}" if row.slowed_by else "unchanged"
     return (
         f"{subject(row.original)} {what} ({place(row.id)}), took {share(abs(off))} "

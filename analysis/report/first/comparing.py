@@ -56,7 +56,7 @@ def races(findings: Findings, variant: str) -> list[Race]:
         for row in findings.pairs
         if row.axis == "framework" and row.id.variant == variant and row.estimate.ratio is not None
     ]
-    ms = {row.id: row.median_ms or 0.0 for row in findings.contenders}
+    ms = {row.id: row.time.value or 0.0 for row in findings.contenders}
     found = []
     for place in dict.fromkeys(row.id.column for row in pairs):
         own = [row for row in pairs if row.id.column == place]

@@ -76,7 +76,7 @@ def sized(findings: Findings) -> str:
 
 def tuning(findings: Findings) -> str:
     """What tuning gains each framework in milliseconds, in the column of the largest gain."""
-    ms = {row.id: row.median_ms or 0.0 for row in findings.contenders}
+    ms = {row.id: row.time.value or 0.0 for row in findings.contenders}
     gains = [row for row in findings.pairs if row.axis == "variant" and tuned(row)]
     if not gains:
         return ""

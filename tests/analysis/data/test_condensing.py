@@ -59,8 +59,9 @@ def test_a_study_read_in_few_rows_says_the_same(
     for one, other in zip(few.contenders, every.contenders, strict=True):
         assert (one.batches, one.warmup_batches) == (other.batches, other.warmup_batches)
         assert one.first_batch_ms == other.first_batch_ms
-        if one.median_ms:
-            for name in ("median_ms", "q25_ms", "q75_ms"):
+        if one.time.value:
+            assert one.time.value == pytest.approx(other.time.value, rel=0.003)
+            for name in ("q25_ms", "q75_ms"):
                 assert getattr(one, name) == pytest.approx(getattr(other, name), rel=0.003)
             assert one.samples_per_s == pytest.approx(other.samples_per_s, rel=1e-6)
     assert few.loss_check == every.loss_check

@@ -20,6 +20,7 @@ from analysis.report.page import write as write_report
 from analysis.report.prose import share
 from analysis.report.sections.sameness.alone import alone_summary
 from analysis.report.sections.sameness.controls import control_summary, control_table, cost, inside
+from analysis.stats.intervals import Interval
 from tests.analysis.recipe import Recipe
 
 RIGHT = [(0.0, 1.0), (0.1, 1.1)]
@@ -44,7 +45,7 @@ def contained(findings: Findings, workload: str = "mlp") -> dict[str, bool | Non
 def line(p: float) -> ControlLine:
     """A control's row with this p for the truth."""
     one = BenchmarkId("mlp", "pytorch", "tuned+twin", "cpu", 1)
-    return ControlLine(one, "tuned", 0.0, 5, 1.0, 0.9, 1.1, p, p >= 0.05)
+    return ControlLine(one, "tuned", 0.0, 5, Interval(1.0, 0.9, 1.1), p, p >= 0.05)
 
 
 def test_right_ones_contain_the_truth(right: Findings) -> None:
@@ -52,8 +53,9 @@ def test_right_ones_contain_the_truth(right: Findings) -> None:
     for row in right.controls:
         assert (row.of, row.id.on, row.replicates) == ("tuned", "CPU, 1 thread", 7)
         assert row.truth == (1.1 if row.id.variant == "tuned+10%" else 1)
-        assert row.ratio_low and row.ratio and row.ratio_high
-        assert row.ratio_low < row.truth < row.ratio_high
+        ratio, low, high = row.ratio
+        assert ratio and low and high
+        assert low < row.truth < high
         assert row.contains_truth is True
     assert not [*misses(right), *strange(right)]
     assert re.fullmatch(
@@ -79,7 +81,7 @@ def test_an_interval_is_students_over_contests_against_the_contender(right: Find
         logs.append(np.median(np.concatenate(apart, axis=None)))
     ends = stats.t.interval(0.95, len(logs) - 1, np.mean(logs), stats.sem(logs))
     row = next(row for row in right.controls if row.id[:3] == ("mlp", "pytorch", "tuned+10%"))
-    assert [row.ratio_low, row.ratio_high] == pytest.approx(np.exp(ends))
+    assert [row.ratio.low, row.ratio.high] == pytest.approx(np.exp(ends))
     assert row.p == pytest.approx(stats.ttest_1samp(logs, np.log(1.1)).pvalue)
 
 
@@ -169,7 +171,9 @@ def test_controls_of_earlier_studies_are_compared_with_their_contender(found: Ma
     assert contained(findings) == dict.fromkeys(
         ["tuned+twin", "tuned+5%", "tuned+10%", "tuned+25%"], True
     )
-    assert [row.ratio for row in findings.controls] == pytest.approx([1, 1.05, 1.1, 1.25], rel=0.02)
+    assert [row.ratio.value for row in findings.controls] == pytest.approx(
+        [1, 1.05, 1.1, 1.25], rel=0.02
+    )
     assert "tuned+paused" in {row.id.variant for row in findings.contenders}
 
 

@@ -48,14 +48,14 @@ def test_a_difference_that_stays_lasts_from_three_occasions_on(study: Make) -> N
     ratios = [e.ratio for e in row.estimates if e and e.ratio]
     assert (row.studies, row.occasions, len(ratios)) == (3, 3, 3)
     logs = np.log(ratios)
-    assert row.ratio == pytest.approx(math.exp(logs.mean()))
+    assert row.ratio.value == pytest.approx(math.exp(logs.mean()))
     half = 4.302653 * logs.std(ddof=1)  # Student's, two degrees of freedom
     assert row.next_occasion_low == pytest.approx(
         math.exp(logs.mean() - half * math.sqrt(4 / 3)), rel=1e-6
     )
-    assert row.ratio_high == pytest.approx(math.exp(logs.mean() + half / math.sqrt(3)), rel=1e-6)
+    assert row.ratio.high == pytest.approx(math.exp(logs.mean() + half / math.sqrt(3)), rel=1e-6)
     (row,) = rows_of(*folders[:2])
-    assert row.lasting == "not yet (2 occasions)" and row.ratio_low is None
+    assert row.lasting == "not yet (2 occasions)" and row.ratio.low is None
 
 
 def test_an_option_that_a_layer_got_later_has_its_default(study: Make) -> None:

@@ -100,7 +100,7 @@ def test_a_contest_with_controls(study, tmp_path, monkeypatch):
     found = {row.id.variant: row for row in findings.controls}
     assert set(found) == {"kept+twin", "kept+200%"}
     assert {row.of for row in found.values()} == {"kept"}
-    more, twin = found["kept+200%"].ratio, found["kept+twin"].ratio
+    more, twin = found["kept+200%"].ratio.value, found["kept+twin"].ratio.value
     assert more and twin and 2 < more / twin < 4.5  # of two replicates, on a busy machine
     assert not findings.loss_check.faults
     assert {row.id.variant for row in findings.settings} == {"default", "kept"}

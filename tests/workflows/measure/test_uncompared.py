@@ -35,11 +35,11 @@ def findings(surroundings, tmp_path_factory):
 def test_noop_takes_turns_and_costs_next_to_nothing(findings):
     (row,) = findings.harness
     assert (row.workload, row.replicates, row.batches) == ("mlp", 2, 2 * 6 * 4)
-    assert row.low_ms <= row.median_ms <= row.high_ms  # two medians of a coarse clock may tie
+    median, low, high = row.time
+    assert low <= median <= high  # two medians of a coarse clock may tie
     assert row.fastest == "Abacus default" and 0 < row.share < 1
-    assert row.median_ms == pytest.approx(
-        row.share * min(line.median_ms for line in findings.contenders)
-    )
+    least = min(line.time.value for line in findings.contenders)
+    assert median == pytest.approx(row.share * least)
     assert "µs a mini-batch, at most " in clock(findings.harness)
     assert len(contender_table(findings).rows) == 2
     assert tables([findings])["harness"].count("\n") == 2

@@ -48,7 +48,7 @@ def variant_table(findings: Findings) -> Table | None:
     rows = along(findings, "variant")
     if not rows:
         return None
-    ms = {row.id: row.median_ms for row in findings.contenders}
+    ms = {row.id: row.time.value for row in findings.contenders}
     times = column([ms[side] for row in rows for side in (row.id, row.base)])
     cells = intervals(row.estimate.ends for row in rows)
     return Table(

@@ -135,7 +135,7 @@ def clock(rows: Sequence[HarnessLine]) -> str:
     """What the harness itself costs, measured by a framework that computes nothing."""
     if not rows:
         return ""
-    micro = [1000 * row.median_ms for row in rows]
+    micro = [1000 * ms for row in rows if (ms := row.time.value)]
     shares = [row.share for row in rows if row.share]
     most = f", at most {share(max(shares))} of the fastest contender" if shares else ""
     return f"The clock and the calls cost {spread(min(micro), max(micro))} µs a mini-batch{most}."

@@ -83,7 +83,7 @@ def cell(size: float | None) -> str:
 
 
 def slowed(findings: Findings, found: Sequence[Profile]) -> str:
-    medians = {row.id: row.median_ms for row in findings.contenders if row.median_ms}
+    medians = {row.id: row.time.value for row in findings.contenders if row.time.value}
     times = [profile.ms / medians[profile.id] for profile in found if profile.id in medians]
     if not times:
         return ""

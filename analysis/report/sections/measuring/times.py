@@ -13,13 +13,11 @@ def contender_table(findings: Findings) -> Table | None:
     rows = [
         row
         for row in findings.machine.matched_rows(findings.contenders)
-        if row.median_ms is not None
+        if row.time.value is not None
     ]
     if not rows:
         return None
-    ends = column(
-        [end for r in rows for end in (r.median_ms, r.low_ms, r.high_ms, r.q25_ms, r.q75_ms)]
-    )
+    ends = column([end for r in rows for end in (*r.time, r.q25_ms, r.q75_ms)])
     cells = [ends[start : start + 5] for start in range(0, len(ends), 5)]
     first = column([row.first_batch_ms for row in rows])
     samples = column([row.samples_per_s for row in rows], 0)

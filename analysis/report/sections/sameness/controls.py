@@ -38,7 +38,7 @@ def coverage(findings: Findings) -> Iterator[str]:
 def measured(rows: list[ControlLine]) -> Iterator[str]:
     """`PyTorch, tuned, ran a second time unchanged and slowed by 5 %. The measured ratios are
     within 3.2 % of the truth.`, if anything was measured."""
-    known = [row for row in rows if row.ratio is not None]
+    known = [row for row in rows if row.ratio.value is not None]
     if known:
         slowed = [percent(one) for one in sorted({row.slowed_by for row in known}) if one]
         ways = ["unchanged"] * any(not row.slowed_by for row in known)
@@ -50,7 +50,7 @@ def measured(rows: list[ControlLine]) -> Iterator[str]:
 
 def distance(row: ControlLine) -> float:
     """How far the ratio is from the truth, in either direction."""
-    ratio = (row.ratio or row.truth) / row.truth
+    ratio = (row.ratio.value or row.truth) / row.truth
     return max(ratio, 1 / ratio) - 1
 
 
@@ -63,9 +63,9 @@ def originals(rows: list[ControlLine]) -> str:
 def control_table(findings: Findings) -> Table | None:
     if not findings.controls:
         return None
-    rows = [row for row in findings.controls if row.ratio is not None]
+    rows = [row for row in findings.controls if row.ratio.value is not None]
     answers = {True: "yes", False: "no", None: ""}
-    cells = intervals([row.ratio, row.ratio_low, row.ratio_high] for row in rows)
+    cells = intervals(row.ratio for row in rows)
     notes = grouped((row.reason, row) for row in findings.controls if row.reason)
     return Table(
         "Self-test: a contender's second run over its first",
