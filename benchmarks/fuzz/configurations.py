@@ -2,6 +2,7 @@
 
 import copy
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from workflows.planning.plan import contenders, controls, uncompared
 CONFIG = Path(__file__).parents[2] / "config"
 STUDY = str(CONFIG / "study.yaml")
 CORES = 2
+NO_KEY = ("unknown key", " more")  # the second ends a list of such lines
 LONGEST = 2 * LONGEST_LINE  # of a line, with the names of files
 
 
@@ -36,6 +38,7 @@ class Configurations:
         self.whole = yaml.safe_load(Path(STUDY).read_text("utf-8"))
         every = map(yaml.safe_load, self.contents)
         self.bases = [(values, list(changes.paths(values))) for values in every]
+        self.keys = {str(key) for _, paths in self.bases for path in paths for key in path}
 
     def once(self, draw: random.Random) -> tuple[str, str]:
         """What was changed, and the outcome."""
@@ -43,7 +46,7 @@ class Configurations:
             base, paths = draw.choice(self.bases)
             values, what = changes.changed(base, draw.choice(paths), draw)
             where = origin({STUDY: self.whole, str(self.file): values})
-            made = self.outcome(lambda: (parse(self.laid_over(values), where), where))
+            made = self.outcome(lambda: (parse(self.laid_over(values), where), where), self.keyed)
             return f"configuration: {what}", made
         content, what = changes.changed_bytes(draw.choice(self.contents), draw)
         self.file.write_bytes(content)
@@ -56,14 +59,23 @@ class Configurations:
         merge(whole, values)
         return whole
 
-    def outcome(self, made: Callable[[], tuple[Configuration, Callable[[str], str]]]) -> str:
+    def outcome(
+        self,
+        made: Callable[[], tuple[Configuration, Callable[[str], str]]],
+        right: Callable[[str], bool] = bool,
+    ) -> str:
+        """Each line of a refusal must name a file, and be `right`."""
         try:
             study, where = made()
             # Whether interpreters start is not asked: they may be any command.
             require_ready(study.model_copy(update={"interpreters": {}}), where, CORES)
         except (ConfigurationError, NotReady) as error:
             lines = str(error).split("\n  ")
-            strange = [line for line in lines if not self.names(line) or len(line) > LONGEST]
+            strange = [
+                line
+                for line in lines
+                if not (self.names(line) and right(line)) or len(line) > LONGEST
+            ]
             return f"a strange refusal: {strange[0]}" if strange else "refused"
         planned = list(contenders(study, CORES))
         list(controls(study, planned)), list(uncompared(study, planned))
@@ -75,3 +87,8 @@ class Configurations:
     def names(self, line: str) -> bool:
         """Whether it names a file. A changed file may contradict the one below it."""
         return str(self.file) in line or STUDY in line
+
+    def keyed(self, line: str) -> bool:
+        """Whether it names a key. One that nobody knows may be of any form, or empty."""
+        said = line.replace(str(self.file), "").replace(STUDY, "")
+        return bool(self.keys & {*re.findall(r"[\w-]+", said)}) or said.endswith(NO_KEY)

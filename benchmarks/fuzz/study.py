@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -25,15 +26,17 @@ from workflows.records.machine_records import MachineRecords
 from workflows.records.storage import RecordError, read_json, read_table
 
 WORKLOAD, REPLICATES = "mnist-cnn", 2
+ADDED = "Extra inputs are not permitted"  # about a key that nobody knows, and that may be empty
 
 
 class Case(NamedTuple):
-    """What was changed, whether it must be refused, and whether it is in no fixed form, so that
-    only a report shows what comes of it."""
+    """What was changed, whether it must be refused, whether it is in no fixed form, so that only a
+    report shows what comes of it, and whether bytes were changed, so that no key need be named."""
 
     what: str
     refused: bool = False
     free: bool = False
+    bytes: bool = False
 
 
 class SmallStudy:
@@ -69,6 +72,8 @@ class SmallStudy:
             f"{name}.parquet": read_table(self.folder / f"{name}.parquet", columns)
             for name, columns in (("batches", STORED), ("turns", TURNS))
         }
+        columns = (name for table in self.tables.values() for name in table.column_names)
+        self.keys = {*self.places.by_key, *columns}
 
     def change(self, draw: random.Random) -> Case:
         """Change one of the files; `restore` undoes it."""
@@ -96,7 +101,7 @@ class SmallStudy:
         name = draw.choice(FILES)
         content, what = changes.changed_bytes(self.whole[name], draw)
         self.put(name, content)
-        return Case(f"{name}: bytes {what}")
+        return Case(f"{name}: bytes {what}", bytes=True)
 
     def put(self, name: str, content: bytes) -> None:
         self.changed = name
@@ -116,6 +121,9 @@ class SmallStudy:
             named = any(str(self.folder / name) in text for name in FILES)
             if not named and not text.startswith("nothing measured"):
                 return f"names no file: {text[:200]!r}"
+            said = re.sub(re.escape(str(self.folder)) + r"[\w./]*", "", text)
+            if not case.bytes and not (self.keys & {*re.findall(r"\w+", said)} or ADDED in said):
+                return f"names no key: {text[:200]!r}"
             return "refused"
         return "accepted, and should not be" if case.refused else "accepted"
 

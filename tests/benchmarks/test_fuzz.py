@@ -30,7 +30,7 @@ def test_nothing_escapes(cases, monkeypatch, capsys):
         assert f"\n{group} " in output
 
 
-def test_a_refusal_without_the_name_of_the_file_escapes(tmp_path, monkeypatch):
+def test_a_refusal_without_the_name_of_the_file_or_the_key_escapes(tmp_path, monkeypatch):
     fuzz = Fuzz(tmp_path, seed=1, reported=0)
 
     def refused(error):
@@ -39,7 +39,13 @@ def test_a_refusal_without_the_name_of_the_file_escapes(tmp_path, monkeypatch):
     for where, outcome in (("", "a strange refusal: x"), (f"{tmp_path}/changed.yaml: ", "refused")):
         error = ConfigurationError(f"{where}x")
         assert fuzz.configurations.outcome(lambda error=error: refused(error)) == outcome
-    for where, outcome in (("", "names no file"), ("/turns.parquet", "refused")):
+    assert fuzz.configurations.keyed("changed.yaml: contest.turn: x")
+    assert not fuzz.configurations.keyed("changed.yaml: x")
+    for where, outcome in (
+        ("", "names no file"),
+        ("/turns.parquet", "names no key"),
+        ("/turns.parquet: round", "refused"),
+    ):
         error = RecordError(f"{fuzz.studies[0].folder}{where}: x")
         monkeypatch.setattr("benchmarks.fuzz.study.load", lambda _, error=error: refused(error))
         assert fuzz.studies[0].read(Case("x"), None).startswith(outcome)
