@@ -203,6 +203,23 @@ def test_a_certificate_begins_in_a_fresh_process_unless_it_is_quick(
     assert bool(subject.processes) == quick
 
 
+def test_a_loss_that_is_not_finite_is_named_and_nothing_else_is_blamed():
+    """It differs from itself, as it would if settings() or put() disturbed the training."""
+
+    class Unfinished(OracleTrainer):
+        def loss(self):
+            return float("nan") if self.steps == 2 else super().loss()
+
+        def step(self, batch):
+            super().step(batch)
+            self.steps = getattr(self, "steps", 0) + 1
+
+    network = Basis("mean_squared_error", "sgd").network((6,), SQUARE)
+    trainer = Unfinished(network, initial_weights(network, SEED))
+    with pytest.raises(ValueError, match=r"^loss\(\) gave nan at step 2 of a small network$"):
+        losses(trainer, drawn(network, 3))
+
+
 def test_the_study_and_the_check_allow_as_much():
     """A kernel that adds in another order changes last bits, which is no flaw."""
     assert unlike([0.5, float("nan")], [0.5 + 4e-5, float("nan")], [AGAIN] * 2) == ""

@@ -295,13 +295,17 @@ def drawn(workload: Workload, count: int) -> list[Batch]:
 
 
 def losses(trainer: Trainer, mini_batches: list[Batch]) -> list[float]:
-    found = []
+    """The loss of each step. Raises ValueError for one that is not finite: it differs from itself,
+    so that rules about something else would be broken."""
+    found: list[float] = []
     for batch in mini_batches:
         put = trainer.put(*(array.copy() for array in batch))
         trainer.synchronise()
         trainer.step(put)
         trainer.synchronise()
         found.append(as_loss(trainer.loss()))
+        if not np.isfinite(found[-1]):
+            raise ValueError(f"loss() gave {found[-1]} at step {len(found)} of a small network")
     return found
 
 
