@@ -1,9 +1,6 @@
 """The PyTorch adapter: puts the process into the conditions, and picks a variant's trainer. It
 performs single operations itself, and has PyTorch's own loader."""
 
-import os
-import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
@@ -37,10 +34,6 @@ TRAINERS: dict[str, type[PyTorchTrainer]] = {
     **parts.PARTS, **pitfalls.PITFALLS,
 }  # fmt: skip
 
-# Mini-batches come through sockets in the folder for temporary files. A socket's name has 107 bytes
-# at most. With a longer one, whoever prepares a mini-batch prints an error, and it never comes.
-LONGEST = 107 - len("/pymp-abcdefgh/listener-abcdefgh")
-
 
 class PyTorchAdapter(Adapter):
     def __init__(self, conditions: Conditions) -> None:
@@ -67,9 +60,6 @@ class PyTorchAdapter(Adapter):
     def loader(self, prepare: Callable[[int], MiniBatch], workers: int) -> Deliver:
         """A DataLoader whose items are mini-batches, because they lie in one piece: PyTorch's
         documentation then has no batch size ("Loading Batched and Non-Batched Data")."""
-        if sys.platform == "linux" and len(os.fsencode(tempfile.gettempdir())) > LONGEST:
-            folder = os.open(tempfile.gettempdir(), os.O_DIRECTORY)
-            tempfile.tempdir = f"/proc/{os.getpid()}/fd/{folder}"  # a shorter name for it
         numbers: list[int] = []
         own = DataLoader(
             MiniBatches(prepare),

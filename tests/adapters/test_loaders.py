@@ -8,13 +8,13 @@ import psutil
 import pytest
 
 from benchmarks.kills.study import alive
-from frameworks.pytorch.adapter import LONGEST
 from frameworks.workloads.datasets import MnistSettings
 from tests.workflows.worker.test_loading import IMAGES, wanted
 from workflows.machine.fingerprint import available_cores
 from workflows.measure.interference import threads
 from workflows.records.schema import Contender
 from workflows.stages.prepare import prepare
+from workflows.worker.loading import LONGEST
 from workflows.worker.process import WorkerProcess
 
 WORKERS = 2

@@ -27,6 +27,9 @@ from frameworks.contract import AHEAD, Deliver, MiniBatch
 from frameworks.workloads.datasets.batches import INPUTS, PIXELS, TARGETS, opened
 from frameworks.workloads.datasets.pixels import OWN, STORED, prepare
 
+# A socket's name has 107 bytes at most, and Python's processes make some in the folder for
+# temporary files. With a longer one PyTorch's loader prints an error, and no mini-batch comes.
+LONGEST = 107 - len("/pymp-abcdefgh/listener-abcdefgh")
 Offer = Callable[[Callable[[int], MiniBatch], int], Deliver]  # `Adapter.loader`
 
 
@@ -198,6 +201,7 @@ class OwnLoader:
     def __init__(self, name: str, folder: Path, targets: np.ndarray, offer: Offer) -> None:
         workers = int(name.partition("-")[2])
         self.ahead, self.stored = AHEAD * workers, len(targets)
+        shorten_temporary_folder()
         counted = Path(tempfile.mkdtemp()) / "counted"
         counted.write_bytes(bytes(8 * self.stored))
         self.prepared = Prepared(folder, counted)
@@ -232,6 +236,13 @@ class OwnLoader:
             )
         given, self.given, self.rest = self.given, [], iter(())
         return digest(given)
+
+
+def shorten_temporary_folder() -> None:
+    """Have Python use a shorter name of the folder for temporary files, if that is needed."""
+    folder = tempfile.gettempdir()
+    if sys.platform == "linux" and len(os.fsencode(folder)) > LONGEST:
+        tempfile.tempdir = f"/proc/{os.getpid()}/fd/{os.open(folder, os.O_DIRECTORY)}"
 
 
 def new_loader(name: str, folder: Path, targets: np.ndarray, offer: Offer) -> Loader | OwnLoader:
