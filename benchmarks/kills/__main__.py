@@ -119,6 +119,7 @@ class Kills:
         elif AS_BEFORE in output or OPENED in output:  # a worker was killed twice
             self.taken_for_failures += 1
             self.study.repeat()
+            self.kept = {}  # which all depends on detections
         elif status and "Repeat only those" not in output:
             self.other.append(f"exit status {status}:\n{output[-SHOWN:]}")
         elif self.study.complete:
