@@ -46,7 +46,7 @@ class Configurations:
             base, paths = draw.choice(self.bases)
             values, what = changes.changed(base, draw.choice(paths), draw)
             where = origin({STUDY: self.whole, str(self.file): values})
-            made = self.outcome(lambda: (parse(self.laid_over(values), where), where), self.keyed)
+            made = self.outcome(lambda: (parse(self.laid_over(values), where), where), keyed=True)
             return f"configuration: {what}", made
         content, what = changes.changed_bytes(draw.choice(self.contents), draw)
         self.file.write_bytes(content)
@@ -60,11 +60,9 @@ class Configurations:
         return whole
 
     def outcome(
-        self,
-        made: Callable[[], tuple[Configuration, Callable[[str], str]]],
-        right: Callable[[str], bool] = bool,
+        self, made: Callable[[], tuple[Configuration, Callable[[str], str]]], keyed: bool = False
     ) -> str:
-        """Each line of a refusal must name a file, and be `right`."""
+        """Each line of a refusal must name a file, and a key if `keyed`."""
         try:
             study, where = made()
             # Whether interpreters start is not asked: they may be any command.
@@ -74,7 +72,9 @@ class Configurations:
             strange = [
                 line
                 for line in lines
-                if not (self.names(line) and right(line)) or len(line) > LONGEST
+                if not self.names(line)
+                or (keyed and not self.names_key(line))
+                or len(line) > LONGEST
             ]
             return f"a strange refusal: {strange[0]}" if strange else "refused"
         planned = list(contenders(study, CORES))
@@ -88,7 +88,7 @@ class Configurations:
         """Whether it names a file. A changed file may contradict the one below it."""
         return str(self.file) in line or STUDY in line
 
-    def keyed(self, line: str) -> bool:
+    def names_key(self, line: str) -> bool:
         """Whether it names a key. One that nobody knows may be of any form, or empty."""
         said = line.replace(str(self.file), "").replace(STUDY, "")
         return bool(self.keys & {*re.findall(r"[\w-]+", said)}) or said.endswith(NO_KEY)

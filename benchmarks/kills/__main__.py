@@ -119,7 +119,8 @@ class Kills:
         elif AS_BEFORE in output or OPENED in output:  # a worker was killed twice
             self.taken_for_failures += 1
             self.study.repeat()
-            self.kept = {}  # which all depends on detections
+            # It deletes detections, and only data sets do not depend on them.
+            self.kept = {p: when for p, when in self.kept.items() if p.name == "dataset.json"}
         elif status and "Repeat only those" not in output:
             self.other.append(f"exit status {status}:\n{output[-SHOWN:]}")
         elif self.study.complete:

@@ -39,8 +39,8 @@ def test_a_refusal_without_the_name_of_the_file_or_the_key_escapes(tmp_path, mon
     for where, outcome in (("", "a strange refusal: x"), (f"{tmp_path}/changed.yaml: ", "refused")):
         error = ConfigurationError(f"{where}x")
         assert fuzz.configurations.outcome(lambda error=error: refused(error)) == outcome
-    assert fuzz.configurations.keyed("changed.yaml: contest.turn: x")
-    assert not fuzz.configurations.keyed("changed.yaml: x")
+    assert fuzz.configurations.names_key("changed.yaml: contest.turn: x")
+    assert not fuzz.configurations.names_key("changed.yaml: x")
     for where, outcome in (
         ("", "names no file"),
         ("/turns.parquet", "names no key"),

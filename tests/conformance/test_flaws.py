@@ -204,7 +204,7 @@ def test_a_certificate_begins_in_a_fresh_process_unless_it_is_quick(
 
 
 def test_a_loss_that_is_not_finite_is_named_and_nothing_else_is_blamed():
-    """It differs from itself, as it would if settings() or put() disturbed the training."""
+    """A loss that is NaN differs from itself. That is no fault of settings() or put()."""
 
     class Unfinished(OracleTrainer):
         def loss(self):

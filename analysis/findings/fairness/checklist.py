@@ -21,8 +21,7 @@ class Item:
     any item with more than its number of `threads`. If a certificate declares a deviation of
     `component`, the difference is declared, too: the certificate has shown that it is that
     deviation and nothing else. Records may lack all settings of a `new` item. `computes`: an
-    undeclared difference changes what is computed, so the
-    pair gets no ratio.
+    undeclared difference changes what is computed, so the pair gets no ratio.
     """
 
     title: str
