@@ -36,6 +36,7 @@ class Kills:
         self.study, self.random = study, random.Random(seed)
         self.whole_s, self.results = 20.0, 1  # of a run from nothing to the end; learnt
         self.kept: dict[Path, int] = {}
+        self.reopened = False  # whether detections of this study were deleted
         self.counts: Counter[str] = Counter()
         self.slowest = dict[str, float]()
         self.lost: list[str] = []
@@ -73,7 +74,7 @@ class Kills:
             self.judge(process.communicate()[0], process.returncode)
             return
         self.same()
-        self.kept |= self.study.finished()
+        self.kept |= self.watched(self.study.finished())
         who = self.random.choice([EVERYTHING, CTRL_C, *found])
         name = who if isinstance(who, str) else role_of(who)
         below = self.kill(who, process.pid, found)
@@ -118,13 +119,18 @@ class Kills:
             self.study.start("--unlock").communicate(timeout=PATIENCE_S)
         elif AS_BEFORE in output or OPENED in output:  # a worker was killed twice
             self.taken_for_failures += 1
-            self.study.repeat()
-            # It deletes detections, and only data sets do not depend on them.
-            self.kept = {p: when for p, when in self.kept.items() if p.name == "dataset.json"}
+            self.reopened |= OPENED in output
+            self.study.repeat(detections=OPENED in output)
+            self.kept = self.watched(self.kept)
         elif status and "Repeat only those" not in output:
             self.other.append(f"exit status {status}:\n{output[-SHOWN:]}")
         elif self.study.complete:
             self.settle()
+
+    def watched(self, finished: dict[Path, int]) -> dict[Path, int]:
+        """What must not be made again: all, but only data sets do not depend on detections."""
+        depends = self.reopened
+        return {p: when for p, when in finished.items() if p.name == "dataset.json" or not depends}
 
     def settle(self) -> None:
         """The study is complete: look at it, and begin another."""
@@ -132,7 +138,7 @@ class Kills:
         self.lost += self.study.gaps()
         self.left += list(self.study.left())
         self.completed += 1
-        self.kept = {}
+        self.kept, self.reopened = {}, False
         self.study.forget()
 
     def go_on(self) -> None:

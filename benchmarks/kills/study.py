@@ -153,9 +153,9 @@ class KilledStudy:
         except Timeout:
             yield "the machine's lock"
 
-    def repeat(self) -> None:
-        """Have the next run repeat failures that were the same as before, and all detections."""
-        for path in [*self.results.rglob("*.failed"), *self.results.rglob("detections/*.json")]:
+    def repeat(self, detections: bool) -> None:
+        """Have the next run repeat failures that were the same as before, or all detections."""
+        for path in self.results.rglob("detections/*.json" if detections else "*.failed"):
             path.unlink()
 
     def forget(self) -> None:

@@ -20,10 +20,10 @@ from frameworks.oracle import Float32OracleTrainer, OracleTrainer
 from frameworks.oracle.mistakes import CATALOGUE, Mistake
 from frameworks.workloads import Weights, Workload, WorkloadError, to_dict
 from frameworks.workloads.smaller import miniature
-from workflows.certify.divergence import AGREES, distance, divergence, listed
+from workflows.certify.divergence import distance, divergence, listed
 from workflows.certify.judge import MORE, NotComparable, require_shapes
 from workflows.certify.second_look import FEWEST, drifted, shaken
-from workflows.records.thresholds import FINER, LOST, REPRODUCES, WORST
+from workflows.records.thresholds import FINER, LOST, REPRODUCES, TOLERANCE, WORST
 from workflows.worker.answers import line
 from workflows.worker.process import WorkerDied, WorkerProcess, left_by_a_worker
 from workflows.worker.recorded_run import STEPS, Moment, RecordedRun, Script, moments, perform
@@ -134,7 +134,7 @@ def explain(
         drift = idle_drift(script, seen.moments, right.moments)
         seen = without(seen, {*state, *script.workload.idle})
         error = farthest(seen.moments, right.moments)
-        if error <= AGREES or only_rounding(script, seen.moments, right.moments, drift):
+        if error <= TOLERANCE or only_rounding(script, seen.moments, right.moments, drift):
             return Diagnosis(ALL_WELL)
         causes = mistakes(script, seen.moments, right.moments) or [
             CATALOGUE[name]
@@ -191,7 +191,8 @@ def only_rounding(
             room[name] = max(room.get(name, 0.0), *(WORST * each for each in near))
             if name == "loss" and step <= FEWEST and room[name] > LOST:
                 return False
-            if room[name] <= LOST and not distance(value, wanted[name]) <= max(AGREES, room[name]):
+            allowed = max(TOLERANCE, room[name])
+            if room[name] <= LOST and not distance(value, wanted[name]) <= allowed:
                 return False
     return True
 
@@ -234,7 +235,7 @@ def without(seen: RecordedRun, names: Collection[str]) -> RecordedRun:
 def mistakes(script: Script, seen: list[Moment], right: list[Moment]) -> list[Mistake]:
     """The mistakes that reproduce the run, the closest first."""
     before_restart = farthest(seen[: STEPS + 1], right[: STEPS + 1])
-    if before_restart > AGREES:  # a restart matters only if all was well before it
+    if before_restart > TOLERANCE:  # a restart matters only if all was well before it
         seen, right = seen[: STEPS + 1], right[: STEPS + 1]
     limit = max(min(REPRODUCES, CLOSER * farthest(seen, right)), ROUNDING)
     found = {}

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frameworks.workloads import Weights
+from workflows.records.thresholds import TOLERANCE
 from workflows.worker.recorded_run import STEPS, Moment, RecordedRun
 
-AGREES = 1e-11  # relative; dividing by sqrt(v) makes rounding of small gradients visible
 ALIKE = 1e-6  # relative, for a constant factor or a rearrangement
 FORMATS = {"float32": 23, "TF32 or float16": 10, "bfloat16": 7}  # bits after the point
 FEW = 3  # numbers other than zero: one number is always a multiple of another
@@ -56,7 +56,7 @@ def divergences(seen: RecordedRun, right: RecordedRun) -> Iterator[str]:
         if bad:
             yield f"{listed(bad)}: not a finite number {when(step)}"
     pairs = zip(seen.moments, right.moments, strict=True)
-    same_losses = all(distance(one.loss, other.loss) <= AGREES for one, other in pairs)
+    same_losses = all(distance(one.loss, other.loss) <= TOLERANCE for one, other in pairs)
     if not same_losses and (still := idle_steps(seen.moments, right.moments)):
         moving = [n for n in range(1, STEPS + 1) if n not in still]
         rest = f"only at {listed([str(n) for n in moving])}" if moving else "at none"
@@ -90,7 +90,7 @@ def first_step(seen: RecordedRun, right: RecordedRun) -> Iterator[str]:
     found = relations(seen.gradients, right.gradients, start, wrong)
     hint = "" if any(one.explained for one in found.values()) else reduced_precision(seen, right)
     gradient = by_tensor(found, len(right.gradients))
-    if distance(loss, right_loss) > AGREES:
+    if distance(loss, right_loss) > TOLERANCE:
         yield (
             f"the first loss is {loss:.12g} where {right_loss:.12g} is right "
             f"({ratio(loss, right_loss)}), and of the first gradient, "
@@ -111,7 +111,7 @@ def first_step(seen: RecordedRun, right: RecordedRun) -> Iterator[str]:
 def later_steps(seen: list[Moment], right: list[Moment], known: str) -> Iterator[str]:
     """What differs after the first step; `known` names the part of that step which is right."""
     steps = range(1, len(right))
-    losses = [n for n in steps if distance(seen[n].loss, right[n].loss) > AGREES]
+    losses = [n for n in steps if distance(seen[n].loss, right[n].loss) > TOLERANCE]
     moved = [n for n in steps if differing(seen[n].weights, right[n].weights)]
     if not moved:
         n = losses[0]
@@ -146,7 +146,7 @@ def later_steps(seen: list[Moment], right: list[Moment], known: str) -> Iterator
 
 
 def differing(some: Weights, others: Weights) -> list[str]:
-    return [n for n, w in others.items() if n in some and distance(some[n], w) > AGREES]
+    return [n for n, w in others.items() if n in some and distance(some[n], w) > TOLERANCE]
 
 
 def rearrangement(value: np.ndarray, given: np.ndarray) -> str:
@@ -220,7 +220,7 @@ def decay(value: np.ndarray, right: np.ndarray, weights: np.ndarray) -> float:
 
 def fits(value: np.ndarray, asked: np.ndarray, right: np.ndarray) -> bool:
     """Whether a tensor is the one that is asked for, within the rounding of the right one."""
-    room = ALIKE * np.linalg.norm(asked) + AGREES * np.linalg.norm(right)
+    room = ALIKE * np.linalg.norm(asked) + TOLERANCE * np.linalg.norm(right)
     return bool(np.linalg.norm(value - asked) <= room)
 
 

@@ -28,7 +28,7 @@ from workflows.planning.possible import (
 from workflows.records.kinds import dealt
 from workflows.records.limits import DAY_S, THREADS, TIMEOUT_S
 from workflows.records.schema import UNCOMPARED, percentage
-from workflows.records.thresholds import UNDECIDED
+from workflows.records.thresholds import TOLERANCE, UNDECIDED
 
 
 class Scope(Enum):
@@ -218,7 +218,7 @@ class CertificateEntry(Section):
 
     steps: int = Field(default=500, ge=10, le=100_000)
     full_steps: int = Field(default=3, ge=1, le=1000)
-    tolerance: float = Field(default=1e-12, ge=1e-15, le=LOOSEST)
+    tolerance: float = Field(default=TOLERANCE, ge=1e-15, le=LOOSEST)
     optimisers: Annotated[
         list[Annotated[str, AfterValidator(known_optimiser)]], AfterValidator(without_repeats)
     ] = list(OPTIMISERS)

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+# Relative, of losses, gradients and weights in float64, unless a study says otherwise.
+TOLERANCE = 1e-12
 # A declared deviation grows chaotically later, so only the first steps are bounded.
 DECLARED_STEPS = 10
 # float64 rounds so much more finely than float32.

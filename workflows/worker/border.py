@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from frameworks.contract import Setting, Unavailable
+from frameworks.contract import MiniBatch, Setting, Unavailable
 from frameworks.workloads import Weights
 from workflows.records.private import KNOWN, UNPRINTABLE, cut
 
@@ -41,6 +41,15 @@ def as_loss(value: Any) -> float:
         except (TypeError, ValueError, OverflowError):
             pass
     raise TypeError(f"loss() gave {kind(value)}, a float is asked for")
+
+
+def as_mini_batch(given: Any) -> MiniBatch:
+    """The inputs and the targets that a loader of the framework's own gives."""
+    pair = given if isinstance(given, tuple | list) else [given]
+    if wrong := [kind(array) for array in pair if not isinstance(array, np.ndarray)]:
+        raise TypeError(f"its loader gave {wrong[0]}, inputs and targets as arrays are asked for")
+    inputs, targets = pair
+    return inputs, targets
 
 
 def as_settings(given: Any) -> dict[str, Setting]:

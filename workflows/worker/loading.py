@@ -26,6 +26,7 @@ import numpy as np
 from frameworks.contract import AHEAD, Deliver, MiniBatch
 from frameworks.workloads.datasets.batches import INPUTS, PIXELS, TARGETS, opened
 from frameworks.workloads.datasets.pixels import OWN, STORED, prepare
+from workflows.worker.border import as_mini_batch
 
 # A socket's name has 107 bytes at most, and Python's processes make some in the folder for
 # temporary files. With a longer one PyTorch's loader prints an error, and no mini-batch comes.
@@ -218,10 +219,10 @@ class OwnLoader:
         self.rest = self.deliver(self.asked)
 
     def fetch(self, number: int) -> MiniBatch:
-        if not (found := next(self.rest, None)):
+        if (found := next(self.rest, None)) is None:
             raise RuntimeError(f"its loader ends after {len(self.given)} mini-batches")
-        self.given.append(found)
-        return found
+        self.given.append(as_mini_batch(found))
+        return self.given[-1]
 
     def end(self) -> str:
         """Wait for what was asked for; the digest of what the turn was given. Raises RuntimeError

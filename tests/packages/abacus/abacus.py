@@ -67,6 +67,8 @@ FRAMEWORK = Framework(
         "bfloat16-frozen": Variant("as timed, a layer is never updated", reduced="bfloat16"),
         "bfloat16-uncorrected": Variant("as timed, Adam's bias stays", reduced="bfloat16"),
         "bfloat16-drifting": Variant("as timed, later losses are too large", reduced="bfloat16"),
+        "bfloat16-raises": Variant("and the third step raises", reduced="bfloat16"),
+        "bfloat16-killed": Variant("and the third step ends the process", reduced="bfloat16"),
     },
 )
 
@@ -216,11 +218,12 @@ class AbacusTrainer(contract.Trainer):
             self.update(name, gradient)
 
     def misbehave(self):
-        if self.variant == "raises":
+        fault = self.variant.removeprefix("bfloat16-")
+        if fault == "raises":
             raise MemoryError("no beads left")
-        if self.variant == "killed":
+        if fault == "killed":
             os.kill(os.getpid(), signal.SIGKILL)
-        if self.variant == "hangs":
+        if fault == "hangs":
             Event().wait(3600)
 
     def update(self, name, gradient):

@@ -6,15 +6,15 @@ import signal
 import subprocess
 import sys
 import time
-from functools import cache
+from functools import cache, partial
 from getpass import getuser
-from itertools import count
+from itertools import count, cycle
 from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
 
 import numpy as np
-from abacus import AbacusTrainer
+from abacus import AbacusOperation, AbacusTrainer
 
 from frameworks.contract import Adapter, Unavailable
 
@@ -239,7 +239,60 @@ class FaultyAdapter(Adapter):
     def trainer(self, workload, weights, variant):
         if variant == "raises-from-building":
             raise OSError("trainer")
+        if workload.elementwise:
+            return FaultyOperation(workload, weights, variant, self.conditions)
         return FaultyTrainer(workload, weights, variant, self.conditions)
+
+    def loader(self, prepare, workers):
+        kind = os.environ.get("FAULT")
+        if kind == "loader-raises":
+            raise OSError("loader")
+        if kind == "loader-unavailable":
+            raise Unavailable("no loader here")
+        deliver = LOADERS.get(kind, lambda prepare, numbers: map(prepare, numbers))
+        return partial(deliver, prepare) if callable(deliver) else deliver
+
+
+LOADERS = {
+    "loader-none": None,
+    "loader-number": lambda prepare, numbers: 7,
+    "loader-text": lambda prepare, numbers: ("a mini-batch" for number in numbers),
+    "loader-lists": lambda prepare, numbers: ([a.tolist() for a in prepare(n)] for n in numbers),
+    "loader-nan": lambda prepare, numbers: ([a * np.nan for a in prepare(n)] for n in numbers),
+    "loader-short": lambda prepare, numbers: map(prepare, numbers[:1]),
+    "loader-endless": lambda prepare, numbers: map(prepare, cycle(numbers)),
+    "loader-hangs": lambda prepare, numbers: (Event().wait(3600) for number in numbers),
+    "loader-dies": lambda prepare, numbers: (die(signal.SIGSEGV) for number in numbers),
+    "loader-exits": lambda prepare, numbers: (sys.exit(0) for number in numbers),
+    "loader-forks": lambda prepare, numbers: (daemon(), map(prepare, numbers))[1],
+}  # fmt: skip
+
+
+class FaultyOperation(AbacusOperation):
+    def step(self, batch):
+        super().step(batch)
+        if self.steps == 3:
+            BROKEN.get(self.variant, lambda: None)()
+
+    def on_host(self, result):
+        return SHAPED.get(self.variant, lambda right: right)(result)
+
+    def loss(self):
+        return "a checksum" if self.variant == "operation-text" else super().loss()
+
+
+BROKEN = {
+    "operation-raises": lambda: throw(OSError("operation")),
+    "operation-hangs": lambda: Event().wait(3600),
+    "operation-dies": lambda: die(signal.SIGSEGV),
+    "operation-exits": lambda: os._exit(6),
+}
+SHAPED = {
+    "operation-none": lambda right: np.array(None),
+    "operation-nan": lambda right: right * np.nan,
+    "operation-short": lambda right: right.ravel()[:1],
+    "operation-vast": lambda right: np.broadcast_to(np.float32(1), 10**13),
+}
 
 
 class FaultyTrainer(AbacusTrainer):

@@ -1,7 +1,8 @@
 """Another package's framework: the abacus with a fault, one variant for each kind.
 
 `OUTCOMES` says what a contest must make of each: the contender's status and words of its reason.
-The faults themselves are in `faults.py`, which only a worker imports.
+`LOADERS` and `OPERATIONS` say it of what only other studies ask for. The faults themselves are in
+`faults.py`, which only a worker imports.
 """
 
 from frameworks.contract import Framework, Variant
@@ -107,6 +108,37 @@ OUTCOMES = {
     "opening-unavailable": (MISSING, "Unavailable"),
 }  # fmt: skip
 
+# Of the contender whose mini-batches the framework's own loader prepares.
+LOADERS = {
+    "loader-raises": (FAILED, "OSError: loader"),
+    "loader-unavailable": (FAILED, "from a network that was built"),
+    "loader-none": (FAILED, "TypeError"),
+    "loader-number": (FAILED, "TypeError"),
+    "loader-text": (FAILED, "its loader gave str"),
+    "loader-lists": (FAILED, "its loader gave list"),
+    "loader-nan": (FAILED, "other mini-batches"),
+    "loader-short": (FAILED, "its loader ends after 1 mini-batches"),
+    "loader-endless": (FAILED, "no answer within"),
+    "loader-hangs": (FAILED, "no answer within"),
+    "loader-dies": (FAILED, "killed by SIGSEGV"),
+    "loader-exits": (FAILED, "SystemExit: 0"),
+    "loader-forks": (OK, ""),
+}  # fmt: skip
+
+# Of a contender that performs a single operation.
+OPERATIONS = {
+    "operation-raises": (FAILED, "OSError: operation"),
+    "operation-none": (FAILED, "cannot reshape"),
+    "operation-nan": (OK, ""),
+    "operation-text": (FAILED, "loss() gave str"),
+    "operation-short": (FAILED, "cannot reshape"),
+    "operation-vast": (FAILED, "cannot reshape"),
+    "operation-hangs": (FAILED, "no answer within"),
+    "operation-dies": (FAILED, "killed by SIGSEGV"),
+    "operation-exits": (FAILED, "exit status 6"),
+}  # fmt: skip
+
+ALONE = ("opening", "loader")  # kinds that need a process of their own
 FRAMEWORK = Framework(
     name="faulty",
     title="Faulty",
@@ -114,8 +146,9 @@ FRAMEWORK = Framework(
     install="comes with the tests",
     adapter="faults:FaultyAdapter",
     variants={
-        kind: Variant(kind, variables={"FAULT": kind} if kind.startswith("opening") else {})
-        for kind in OUTCOMES
+        kind: Variant(kind, variables={"FAULT": kind} if kind.startswith(ALONE) else {})
+        for kind in (*OUTCOMES, *LOADERS, *OPERATIONS)
     },
     devices=("cpu",),
+    loader=True,
 )

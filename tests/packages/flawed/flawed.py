@@ -25,7 +25,7 @@ FLAWS = {
     "vocabulary": "flawed_training:AnotherEpsilon",
     "vocabulary-late": "flawed_training:RefusesLate",
     "vocabulary-crash": "flawed_training:Crashes",
-    "vocabulary-nameless": "flawed_training:RefusesNamelessly",
+    "refusal": "flawed_training:RefusesNamelessly",
     "fence": "flawed_training:NeverWaits",
     "asynchronous": "flawed_training:BlocksOnItsGpu",
     "threads": "flawed_training:ThreeThreads",

@@ -58,3 +58,20 @@ def test_losses_of_timed_turns_have_the_room_of_the_format_and_no_more(found):
 def test_it_is_refused_without_its_float32(abacus, small):
     with pytest.raises(ConfigurationError, match="bfloat16 is compared with its 'default'"):
         parse({**small, "contenders": several("bfloat16")})
+
+
+def test_a_fault_of_one_is_a_row_and_costs_nobody_anything(study):
+    made = study(
+        contenders=several("default", "bfloat16", "bfloat16-raises", "bfloat16-killed"),
+        certificate={"steps": 10, "optimisers": []},
+    )
+    record, _ = made.contest()
+    certified = {row.variant: row.status for row in made.certificate().rows}
+    found = {one.variant: (one.status, one.reason[:30]) for one in record.contenders}
+    assert found["bfloat16-raises"] == ("failed", "out of memory: MemoryError: no")
+    assert found["bfloat16-killed"][0] == "failed" and "SIGKILL" in found["bfloat16-killed"][1]
+    assert found["default"] == found["bfloat16"] == ("ok", "")
+    assert certified == {
+        "default": "agrees", "bfloat16": "declared",
+        "bfloat16-raises": "failed", "bfloat16-killed": "failed",
+    }  # fmt: skip

@@ -8,9 +8,9 @@ from itertools import permutations
 import pandas as pd
 import pytest
 
-from benchmarks.kills.study import marked
+from benchmarks.kills.study import LOADING, marked
 from tests.conftest import PACKAGES, ROOT, package
-from tests.packages.faulty.faulty import FAILED, MISSING, OK, OUTCOMES
+from tests.packages.faulty.faulty import FAILED, LOADERS, MISSING, OK, OPERATIONS, OUTCOMES
 from tests.studies import Clone
 from workflows.measure.contest import Contest
 from workflows.stages.failures import lasting
@@ -40,12 +40,13 @@ def contenders(*kinds):
 
 def wrong(rows, kinds):
     """Which of a contest's rows are not what their kinds lead to."""
+    expected = {**OUTCOMES, **LOADERS, **OPERATIONS}
     found = {row["variant"]: row for row in rows if row["framework"] == "faulty"}
     return {
         kind: (found[kind]["status"], found[kind]["reason"])
         for kind in kinds
-        if found[kind]["status"] != OUTCOMES[kind][0]
-        or OUTCOMES[kind][1] not in found[kind]["reason"]
+        if found[kind]["status"] != expected[kind][0]
+        or expected[kind][1] not in found[kind]["reason"]
     }
 
 
@@ -67,6 +68,64 @@ def test_some_faults_are_rows_and_cost_nobody_anything(study, abacus, monkeypatc
     assert reasons["weights-vast"][0] == FAILED
     assert all(status in (OK, "agrees") or reason for status, reason in reasons.values()), reasons
     assert [process for process in marked("FAULTS", "some") if process.pid != os.getpid()] == []
+
+
+def made_with(study, monkeypatch, abacus, kinds, mark, **changes):
+    """A study of the abacus and of these kinds of faults; `mark` is on all of their processes."""
+    monkeypatch.setenv("FAULTS", mark)
+    monkeypatch.setenv("PYTHONPATH", f"{PACKAGES / 'faulty'}{os.pathsep}{abacus}")
+    return study(contenders=contenders(*kinds), contest=CONTEST, certificate=CERTIFICATE, **changes)
+
+
+@pytest.mark.parametrize(
+    "loaders",
+    [
+        pytest.param(("loader-text", "loader-dies"), marks=pytest.mark.brief, id="some"),
+        pytest.param(tuple(LOADERS), marks=pytest.mark.all, id="all"),
+    ],
+)
+def test_a_fault_of_a_loader_is_a_row(study, abacus, monkeypatch, loaders):
+    """It costs nobody else anything, and its own framework only what ends with its process."""
+    kinds = ("none", *loaders)
+    with package("faulty"):
+        made = made_with(
+            study, monkeypatch, abacus, kinds, "loaders",
+            workloads={"pictures": LOADING["workloads"]["pictures"]}, loaders=["framework-1"],
+        )  # fmt: skip
+        record, _ = made.contest(workload="pictures")
+        certificate = made.certificate("faulty", "pictures")
+    found = {c.variant: (c.status, c.reason) for c in record.contenders if c.framework == "faulty"}
+    own = {kind: found[f"{kind}+framework-1"] for kind in loaders}
+    assert {
+        kind: outcome
+        for kind, outcome in own.items()
+        if outcome[0] != LOADERS[kind][0] or LOADERS[kind][1] not in outcome[1]
+    } == {}
+    assert {c.status for c in record.contenders if c.framework == "abacus"} == {OK}
+    assert {found[kind] for kind in kinds} == {(OK, "")}
+    gone = {kind for kind in loaders if found[f"{kind}+stored"] != (OK, "")}
+    assert gone == {"loader-endless", "loader-hangs", "loader-dies"} & {*loaders}
+    assert {row.status for row in certificate.rows} == {"agrees"}
+    assert [process for process in marked("FAULTS", "loaders") if process.pid != os.getpid()] == []
+
+
+@pytest.mark.all
+def test_a_fault_of_a_single_operation_is_a_row(study, abacus, monkeypatch):
+    kinds = ("none", *OPERATIONS)
+    with package("faulty"):
+        made = made_with(
+            study, monkeypatch, abacus, kinds, "operations",
+            workloads={"mlp": False, "divide": {"elements": 5000, "samples": 3, "repeat": 1}},
+        )  # fmt: skip
+        record, _ = made.contest(workload="divide")
+        certificate = made.certificate("faulty", "divide")
+    found = [one.model_dump() for one in record.contenders]
+    assert wrong(found, OPERATIONS) == {}
+    assert {c.status for c in record.contenders if c.framework == "abacus"} == {OK}
+    certified = {row.variant: row for row in certificate.rows}
+    assert certified["none"].status == "agrees"
+    assert {kind for kind in OPERATIONS if certified[kind].status == "agrees"} == set()
+    assert all(certified[kind].reason for kind in OPERATIONS)
 
 
 CUT = "{0} of {0} rows: " + " ".join(map("".join, permutations("abcde", 4)))
@@ -140,6 +199,7 @@ def test_the_page_counts_the_faults():
     table = page.partition("## Kills")[0]
     rows = [line.split("|")[2:5] for line in table.splitlines() if line.startswith("| it ")]
     assert f"{len(OUTCOMES)} adapters" in page
+    assert f"{len(LOADERS)} more have" in page and len(OPERATIONS) == 9
     kinds, failed, fine = (sum(int(row[place]) for row in rows) for place in range(3))
     right = [status for status, _ in OUTCOMES.values()].count(OK)
     assert (kinds, failed, fine) == (len(OUTCOMES) - 1, len(OUTCOMES) - right, right - 1)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -20,19 +21,16 @@ from workflows.certify.diagnosis import (
     without,
     wrong_state,
 )
-from workflows.certify.divergence import AGREES
 from workflows.certify.divergence import distance as relative
 from workflows.certify.judge import NotComparable, declared_state, require_shapes, unnamed
 from workflows.conformance.engine import Finding, Rule, broken, does_not_apply, holds
 from workflows.conformance.subject import Subject
-from workflows.planning.entries import CertificateEntry
-from workflows.records.thresholds import FLOAT32_LOSS, REPRODUCES
+from workflows.records.thresholds import FLOAT32_LOSS, REPRODUCES, TOLERANCE
 from workflows.worker.process import WorkerDied
 from workflows.worker.recorded_run import RecordedRun, Script, moments, perform
 
-# Relative, as in a study: of a first loss, and of losses and weights in all steps.
-EXACT = {"float64": CertificateEntry().tolerance, "float32": FLOAT32_LOSS}
-TRAINED = {"float64": AGREES, "float32": FLOAT32_LOSS}
+# Relative, as in a study: of losses and weights in all steps.
+ALLOWED = {"float64": TOLERANCE, "float32": FLOAT32_LOSS}
 
 
 class Late(Exception):
@@ -57,7 +55,7 @@ def recorded(subject: Subject, workload: Workload) -> tuple[Script, RecordedRun]
 
 
 def first_loss(subject: Subject) -> Finding:
-    errors, allowed = [], EXACT[subject.finest]
+    errors, allowed = [], ALLOWED[subject.finest]
     for network in subject.trained:
         try:
             script, seen = recorded(subject, network)
@@ -84,15 +82,11 @@ def next_loss(trainer: Any, script: Script) -> float:
 
 
 def vocabulary(subject: Subject) -> Finding:
-    """Each layer, loss and optimiser is trained as in NumPy, or refused by name."""
+    """Each layer, loss and optimiser is trained as in NumPy, or refused."""
     wrong, notes, worst, count = [], [], 0.0, 0
     for name, network in subject.basis.elements().items():
         try:
             if refusal := subject.refusal(network, subject.finest):
-                if not named(refusal, network):
-                    wrong.append(
-                        (name, f"refused with {refusal!r}, which does not name it", claim(name))
-                    )
                 notes.append(f"not supported: {name} ({refusal})")
                 continue
             script, seen = recorded(subject, network)
@@ -103,7 +97,7 @@ def vocabulary(subject: Subject) -> Finding:
             wrong.append((name, str(failure), f"mend that, or claim less: {claim(name)}"))
         else:
             count += 1
-            worst = max(worst, distance if allowed == TRAINED[subject.finest] else 0.0)
+            worst = max(worst, distance if allowed == ALLOWED[subject.finest] else 0.0)
             if not distance <= allowed:
                 wrong.append((name, f"{distance:.1e} from {what} (allowed {allowed:.0e})", mend))
     if wrong:
@@ -115,6 +109,22 @@ def vocabulary(subject: Subject) -> Finding:
     )
 
 
+def refusals(subject: Subject) -> Finding:
+    """A refusal stands in the report, where somebody wonders what the framework cannot do."""
+    found = {}
+    for name, network in subject.basis.elements().items():
+        with suppress(WorkerDied):  # the rule of the vocabulary says so
+            if refusal := subject.refusal(network, subject.finest):
+                found[name] = named(refusal, network), refusal
+    if not found:
+        return does_not_apply("it refuses no layer, loss or optimiser")
+    nameless = {name: refusal for name, (says, refusal) in found.items() if not says}
+    if nameless:
+        listed = "; ".join(f"{name}: refused with {text!r}" for name, text in nameless.items())
+        return broken(listed, "; ".join(map(claim, nameless)))
+    return holds(f"{len(found)} refusals, each names what it is about")
+
+
 def compared(subject: Subject, script: Script, seen: RecordedRun) -> tuple[float, float, str, str]:
     """How far a run is from the truth, or from the mistake that is declared.
 
@@ -123,8 +133,8 @@ def compared(subject: Subject, script: Script, seen: RecordedRun) -> tuple[float
     """
     state = declared_state(subject.contender(subject.device, subject.threads), script.workload)
     if wrong := wrong_state(script, seen, state):
-        return float("inf"), TRAINED[subject.finest], "the state of plain NumPy", wrong
-    true, allowed = perform(OracleTrainer, script).moments, TRAINED[subject.finest]
+        return float("inf"), ALLOWED[subject.finest], "the state of plain NumPy", wrong
+    true, allowed = perform(OracleTrainer, script).moments, ALLOWED[subject.finest]
     drift = idle_drift(script, seen.moments, true)
     seen = without(seen, {*state, *script.workload.idle})
     component = f"optimiser.{script.workload.optimiser.kind}"
@@ -191,10 +201,17 @@ RULES = (
     ),
     Rule(
         "vocabulary",
-        "Every layer, loss and optimiser trains as in plain NumPy, or is refused by name in "
+        "Every layer, loss and optimiser trains as in plain NumPy, or is refused in "
         "Adapter.trainer with NotImplementedError.",
         vocabulary,
         # Not after "first loss": this rule names what is wrong with it.
         (*AFTER, "repeats", "interleaving"),
+    ),
+    Rule(
+        "refusal",
+        "A refusal names the layer, loss or optimiser that it is about.",
+        refusals,
+        ("description", "build"),
+        advice=True,
     ),
 )
