@@ -16,7 +16,15 @@ from analysis.literature.published.then import COLUMNS, then, values
 from analysis.literature.spread import apart, speed_ups, spread_figure
 from analysis.literature.studies import StudyTables, read
 from analysis.literature.threads import divided, gains, threads
-from analysis.literature.today import beside, defined, definitions, effects_of, table, then_and_now
+from analysis.literature.today import (
+    beside,
+    defined,
+    definitions,
+    effects_of,
+    shares,
+    table,
+    then_and_now,
+)
 from analysis.report.figures.style import Figure
 
 
@@ -41,7 +49,11 @@ def made(folders: Sequence[Path]) -> dict[str, str]:
         RecordError: tables or records of a report cannot be read.
     """
     studies = [read(folder) for folder in folders]
-    drawn = Drawn([("then.csv", impossible())], {"then.csv": [COLUMNS, *map(values, then())]})
+    drawn = Drawn([], {"then.csv": [COLUMNS, *map(values, then())]})
+    now = shares(studies)
+    drawn.figures.append(("then.csv", impossible(now)))
+    if now:
+        drawn.tables["shares-today.csv"] = table(now)
     others = defined(studies)
     effects = effects_of(others)
     drawn.add("then-and-now.csv", beside(studies, effects), then_and_now)

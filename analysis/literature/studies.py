@@ -131,7 +131,8 @@ class StudyTables:
     variant runs its steps. `unread`: whether loss and weights are the same if nobody waits, by
     framework. By contender: `memory`, the MiB of a process at its most, less what it had before its
     network; `starts`, what a process takes before its steps; `gradients`, the largest distance of a
-    float32 gradient from the reference's; `quarters`, that of four shards' mean in float64."""
+    float32 gradient from the reference's; `quarters`, that of four shards' mean in float64;
+    `peaks`, the speed of its arithmetic over that of the machine's own matrix product."""
 
     name: str
     ratios: tuple[MeasuredRatio, ...]
@@ -145,6 +146,7 @@ class StudyTables:
     starts: dict[BenchmarkId, Start] = field(default_factory=dict)
     gradients: dict[BenchmarkId, float] = field(default_factory=dict)
     quarters: dict[BenchmarkId, float] = field(default_factory=dict)
+    peaks: dict[BenchmarkId, float] = field(default_factory=dict)
 
     def of(self, pair: Pair) -> list[MeasuredRatio]:
         """The rows of a pair, in its direction."""
@@ -201,6 +203,11 @@ def study(name: str, tables: Mapping[str, Sequence[dict[str, str]]]) -> StudyTab
             for row in tables.get("use", ())
             if row["peak_mib"] and row["idle_mib"] and not axis
         }
+        peaks = {
+            contender(row): float(row["compute_ms"]) / float(row["median_ms"])
+            for row in tables.get("use", ())
+            if row["compute_ms"] and not axis
+        }
         ends = gathered((row["framework"], row["unread"]) for row in traps if row["unread"])
         starts = {
             contender(row): start(row) for row in tables.get("start", ()) if row["total_high_s"]
@@ -215,7 +222,7 @@ def study(name: str, tables: Mapping[str, Sequence[dict[str, str]]]) -> StudyTab
     return StudyTables(
         name, ratios, frozenset({HOST.name, *measured}),
         {device: reason for device, reason in missing.items() if device not in measured},
-        times, aliases, modes, ends, memory, starts, gradients, quarters,
+        times, aliases, modes, ends, memory, starts, gradients, quarters, peaks,
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Today's ratios beside those of 2016: tools on the same networks, and definitions of a network."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from itertools import cycle
 from statistics import geometric_mean, median
 from typing import Any
@@ -114,6 +114,20 @@ def set_right(over: Over, effects: Effects) -> KnownRatio | None:
     return KnownRatio(
         over.value / one.ratio * base.ratio, low / one.high * base.low, high / one.low * base.high
     )
+
+
+def shares(studies: Iterable[StudyTables]) -> list[peaks.Today]:
+    """By network and framework. If several studies have a contender, the first one counts."""
+    names = {name.lower(): name for name in networks()}
+    found: dict[BenchmarkId, float] = {}
+    for study in studies:
+        found = {one: own for one, own in study.peaks.items() if one.workload in names} | found
+    rows = [
+        peaks.Today(names[one.workload], one.framework, one.variant, one.threads, round(own, 3))
+        for one, own in found.items()
+        if one.variant in TODAY
+    ]
+    return sorted(rows, key=lambda row: (networks().index(row.network), *astuple(row)[1:]))
 
 
 def defined(studies: Sequence[StudyTables]) -> list[Defined]:

@@ -15,15 +15,17 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from analysis.data.results import grouped
-from analysis.format import count
+from analysis.format import count, title
 from analysis.literature.published import table7
 from analysis.literature.published.table7 import CPUS, HALF, Cell, readable, rows
 from analysis.report.figures.panels import logarithmic
 from analysis.report.figures.style import INK, PAPER, Figure, Theme, bare, canvas
+from analysis.report.prose import two
 
 TOOLS = ("Caffe", "CNTK", "TensorFlow", "MXNet", "Torch")
 ROW = 0.115  # inches for each tool of a network
-VALUE = attrgetter("value")
+GROUP = len(TOOLS) + 2  # rows of a network: its tools, today, and none
+VALUE, SHARE = attrgetter("value"), attrgetter("share")
 MARKS = {True: "o", False: "D"}  # processors, GPUs
 
 
@@ -82,6 +84,18 @@ def peak(device: str, threads: int | None) -> float:
 
 
 @dataclass(frozen=True)
+class Today:
+    """A row of shares-today.csv: the `share` that a contender of today reaches of what the
+    machine's own matrix product reached in the same rounds. That is no peak: it may exceed 1."""
+
+    network: str
+    framework: str
+    variant: str
+    threads: int
+    share: float
+
+
+@dataclass(frozen=True)
 class Share:
     """The share of its processor's peak that a cell needs; `low` is the least that the rounding of
     its time allows. `defined` is the same for the definition in the authors' repository, None if
@@ -120,10 +134,10 @@ def share(cell: Cell) -> Share:
     )
 
 
-def impossible() -> Figure:
+def impossible(now: Sequence[Today] = ()) -> Figure:
     found = shares()
     theme = Theme(tuple(tool.lower() for tool in TOOLS), ())
-    with canvas(1.3 + ROW * (len(TOOLS) + 1) * len(table7.networks())) as drawn:
+    with canvas(1.3 + ROW * GROUP * len(table7.networks())) as drawn:
         axes = drawn.add_subplot()
         named = {(one.cell.network, one.cell.tool): one for one in sorted(found, key=VALUE)}
         alike = (((one.cell.tool, mark(one), bool(one.cell.note)), one) for one in found)
@@ -135,17 +149,20 @@ def impossible() -> Figure:
             if one.exceeds:
                 most = named[one.cell.network, one.cell.tool] is one
                 draw_above(axes, one, theme.colour(one.cell.tool.lower()), most)
+        axes.plot([row.share for row in now], [top(row.network) + len(TOOLS) for row in now], "s",
+                  color=INK, markersize=3.2, alpha=0.7)  # fmt: skip
         axes.axvline(1, color=INK, linewidth=1.4)
         axes.set_xscale("log")
         logarithmic(axes, "x")
         axes.set_xlabel("share of the processor's peak in float32 (1: all of it)")
         axes.set_yticks(
-            [top(name) + (len(TOOLS) - 1) / 2 for name in table7.networks()], table7.networks()
+            [top(name) + len(TOOLS) / 2 for name in table7.networks()], table7.networks()
         )
-        axes.set_ylim(top(table7.networks()[-1]) + len(TOOLS) - 0.3, -0.7)
+        axes.set_ylim(top(table7.networks()[-1]) + len(TOOLS) + 0.7, -0.7)
         bare(axes, "x")
-        drawn.legend(handles=handles(theme), loc="outside upper left", ncols=4, labelcolor=INK,
-                     handletextpad=0.1, columnspacing=1, borderaxespad=0.2)  # fmt: skip
+        drawn.legend(handles=handles(theme, bool(now)), loc="outside upper left", ncols=4,
+                     labelcolor=INK, handletextpad=0.1, columnspacing=1,
+                     borderaxespad=0.2)  # fmt: skip
         return Figure(
             drawn,
             "impossible",
@@ -155,9 +172,12 @@ def impossible() -> Figure:
             "highest clock. Hollow: the same time with the operations of the definition in the "
             "authors' repository. Pale: a doubtful or recovered reading. Above 1 a processor "
             "cannot have done the work. On a GPU it proves nothing, because some convolutions take "
-            "fewer operations than are counted. Logarithmic axis.",
+            "fewer operations than are counted. Logarithmic axis."
+            + " Squares: frameworks of today, with `default` and `tuned`, over what the machine's "
+            "own matrix product reached in the same rounds (`shares-today.csv`). That is no peak, "
+            "so they may lie above 1." * bool(now),
             "Dot plot of the share of the peak by network, tool and device.",
-            finding(found),
+            finding(found) + reached(now),
             inlined=False,
         )
 
@@ -173,9 +193,21 @@ def finding(found: Sequence[Share]) -> str:
     )
 
 
+def reached(now: Sequence[Today]) -> str:
+    """What today's frameworks reach, if any is there."""
+    if not now:
+        return ""
+    least, most = min(now, key=SHARE), max(now, key=SHARE)
+    return (
+        f" Today's frameworks reach {two(least.share)} ({title(least.framework)} on "
+        f"{least.network}) to {two(most.share)} ({title(most.framework)} on {most.network}) of "
+        "this machine's own matrix product."
+    )
+
+
 def top(network: str) -> float:
     """Where a network's first tool is drawn."""
-    return table7.networks().index(network) * (len(TOOLS) + 1)
+    return table7.networks().index(network) * GROUP
 
 
 def place(one: Share) -> float:
@@ -199,12 +231,13 @@ def draw_above(axes: Axes, one: Share, colour: str, most: bool) -> None:
                       textcoords="offset points", fontsize=8)  # fmt: skip
 
 
-def handles(theme: Theme) -> list[Line2D]:
+def handles(theme: Theme, now: bool) -> list[Line2D]:
     tools = [
         Line2D([], [], marker="s", linestyle="", color=theme.colour(tool.lower()), label=tool)
         for tool in TOOLS
     ]
     kinds = [("o", INK, "processor"), ("D", INK, "GPU"), ("o", PAPER, "as defined")]
+    kinds += [("s", INK, "today")] * now
     return tools + [
         Line2D([], [], marker=shape, linestyle="", color=INK, markerfacecolor=inside,
                markersize=4.5, label=label)

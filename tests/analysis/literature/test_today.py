@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from analysis.data.results import grouped
+from analysis.data.results import BenchmarkId, grouped
 from analysis.literature.judging.double_ratios import SECOND as THREADS
 from analysis.literature.page import page
-from analysis.literature.published.peaks import networks
-from analysis.literature.studies import KnownRatio, Pair, StudyTables
+from analysis.literature.published.peaks import impossible, networks
+from analysis.literature.studies import KnownRatio, Pair, StudyTables, study
+from analysis.literature.tables import tables_of
 from analysis.literature.threads import gains, threads
 from analysis.literature.today import (
     NOW,
@@ -23,6 +24,7 @@ from analysis.literature.today import (
     definitions,
     effects_of,
     finding_beside,
+    shares,
     table,
     then_and_now,
 )
@@ -236,3 +238,23 @@ def test_the_committed_numbers_are_of_every_network_that_was_certified(name: str
     for one in rows:
         low, ratio, high = (float(one[f"ratio{end}"]) for end in ("_low", "", "_high"))
         assert low <= ratio <= high
+
+
+def test_todays_shares_are_of_the_matrix_product_and_of_networks_of_that_time() -> None:
+    def one(workload: str, variant: str = "default") -> BenchmarkId:
+        return BenchmarkId(workload, "pytorch", variant, "cpu", 2)
+
+    first = planted()[0]
+    first.peaks.update({one("lstm"): 0.51234, one("mlp"): 0.4, one("lstm", "eager"): 0.3})
+    second = planted()[0]
+    second.peaks.update({one("lstm"): 0.9, one("fcn-s", "tuned"): 1.2})
+    rows = shares([first, second])
+    assert [(row.network, row.variant, row.share) for row in rows] == [
+        ("FCN-S", "tuned", 1.2), ("LSTM", "default", 0.512)
+    ]  # fmt: skip
+    drawn = impossible(rows)
+    assert " reach 0.51 (PyTorch on LSTM) to 1.2 (PyTorch on FCN-S) of " in drawn.finding
+    assert ">today</text>" in drawn.svg.replace("\n", "")
+    assert "Today" not in impossible().finding and "Squares" not in impossible().caption
+    peaks = study("networks", tables_of(ROOT / "reports" / "networks")).peaks
+    assert 0.1 < min(peaks.values()) < max(peaks.values()) < 1.5
