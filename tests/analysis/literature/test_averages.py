@@ -36,6 +36,7 @@ BY_HAND = {
     "sum without the first, over all": 106 / 11,
     "mean of printed speeds": 3 / (1 / 8 + 1 / 8 + 1 / 12),  # the harmonic mean
     "mean without the first epoch": 56 / 6,
+    "mean without the first, with reading data": 106 / 10 + 1,
     "mean with reading data": 206 / 11 + 1,
     OURS: 8.0,
 }
