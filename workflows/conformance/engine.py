@@ -19,7 +19,8 @@ class Finding:
     """What one rule found.
 
     `seen` has numbers and names. `mend` says how to mend a broken rule. `notes` are what the
-    adapter refused, which it may. `tried` is false if another rule must hold first.
+    adapter refused, which it may. `tried` is false if another rule must hold first. `advice`: what
+    is broken is nothing that a study asks for.
     """
 
     status: Status
@@ -27,6 +28,7 @@ class Finding:
     mend: str = ""
     notes: tuple[str, ...] = ()
     tried: bool = True
+    advice: bool = False
 
 
 def holds(seen: str, *notes: str) -> Finding:
@@ -35,6 +37,11 @@ def holds(seen: str, *notes: str) -> Finding:
 
 def broken(seen: str, mend: str, *notes: str) -> Finding:
     return Finding("broken", seen, mend, notes)
+
+
+def advised(seen: str, mend: str) -> Finding:
+    """A rule is broken in a part that no study asks for."""
+    return Finding("broken", seen, mend, advice=True)
 
 
 def does_not_apply(reason: str, tried: bool = True) -> Finding:
@@ -106,8 +113,8 @@ class Examined:
         self.findings: dict[str, Finding] = {}
 
     def outcome(self, name: str) -> Outcome:
-        rule = self.rules[name]
-        return Outcome(self.subject.name, name, rule.must, self.finding(name), rule.advice)
+        rule, found = self.rules[name], self.finding(name)
+        return Outcome(self.subject.name, name, rule.must, found, rule.advice or found.advice)
 
     def finding(self, name: str) -> Finding:
         if name not in self.findings:
@@ -117,7 +124,7 @@ class Examined:
     def tried(self, name: str) -> Finding:
         for before in self.rules[name].after:
             found = self.finding(before)
-            if found.status == "broken" or not found.tried:
+            if (found.status == "broken" and not found.advice) or not found.tried:
                 return does_not_apply(f"not tried before {before!r} holds", tried=False)
         self.subject.say(name)
         return self.rules[name].tried(self.subject)

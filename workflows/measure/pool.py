@@ -10,7 +10,6 @@ from pydantic import ValidationError
 
 from frameworks.contract import Unavailable
 from frameworks.registry import own_variables
-from frameworks.workloads.datasets.pixels import OWN
 from workflows.machine.fingerprint import available_cores
 from workflows.measure.believable import too_much, within
 from workflows.planning import names
@@ -123,8 +122,7 @@ class WorkerPool:
         """Record a failure for this contender and all others in its process.
 
         It counts for this workload only if the process is still there, else for all of them.
-        Without a workload it counts for all. The remaining contenders continue. If the process is
-        still there, a framework's own loader fails alone.
+        Without a workload it counts for all. The remaining contenders continue.
         """
         try:
             yield
@@ -147,14 +145,12 @@ class WorkerPool:
     def gone(self, index: int, workload: str, status: Status, reason: str) -> None:
         host = self.hosts[index]
         lost = host not in self.workers or self.workers[host].process.poll() is not None
-        alone = not lost and self.entrants[index].loader.startswith(OWN)
         for name, records in self.records.items():
             if workload and name != workload and not lost:
                 continue
             text = reason if name == workload or not workload else f"{reason} (on {workload})"
-            failed = [index] if alone else self.sharing(host)
-            for record in (records[which] for which in failed):
-                if record.status == "ok":
+            for record, other in zip(records, self.hosts, strict=True):
+                if other == host and record.status == "ok":
                     record.status, record.reason = status, text
         if host in self.workers and not list(self.still(self.sharing(host))):
             self.workers[host].end()  # it, and what it has started, would only disturb the others

@@ -49,8 +49,9 @@ class PlannedContender(Entrant):
     @property
     def process(self) -> tuple[object, ...]:
         """A key that is equal for contenders in one process: a contender's controls share one, and
-        so do its loaders, because starting each would take longer than all their mini-batches."""
-        own = bool(self.runs), bool(self.loader)
+        so do its loaders, because starting each would take longer than all their mini-batches. The
+        framework's own loader has another, which it may end."""
+        own = bool(self.runs), bool(self.loader), self.loader.startswith(OWN)
         return self.framework, self.built, self.device, self.threads, *own
 
 
@@ -189,7 +190,7 @@ def controls(
 
 def loaded(study: Configuration, planned: Iterable[PlannedContender]) -> Iterator[PlannedContender]:
     """Each contender that can run here once more with each loader of the study, and with stored
-    mini-batches in the same process, which the loaders are compared with. The framework's own
+    mini-batches in the process of ours, which all loaders are compared with. The framework's own
     loader is missing if its adapter offers none."""
     for contender in planned:
         if study.loaders and not contender.missing and is_ranked(contender):

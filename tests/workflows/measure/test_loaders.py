@@ -53,7 +53,7 @@ def test_each_contender_runs_once_more_with_each_loader(abacus, small):
     assert [one.variant for one in found] == [f"default+{name}" for name in ALL]
     assert [(one.built, one.loader) for one in found] == [("default", name) for name in ALL]
     twin = found[0].model_copy(update={"variant": "default+twin", "loader": ""})
-    assert hosts([planned[0], twin, *found]) == [0, 1, 2, 2, 2, 2, 2]
+    assert hosts([planned[0], twin, *found]) == [0, 1, 2, 2, 2, 2, 6]
     assert cores_for(found[0], [4, 5]) == [4, 5] and cores_for(twin, [4, 5]) == [5]
     assert not list(loaded(parse({**small, "contenders": entry}), planned))
     planned[0].missing = "not here"

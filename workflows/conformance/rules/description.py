@@ -14,7 +14,7 @@ from frameworks.device import DEVICES
 from frameworks.workloads.optimisers import OPTIMISERS
 from frameworks.workloads.parsing import suggestion
 from workflows.certify.judge import names
-from workflows.conformance.engine import Finding, Rule, broken, holds
+from workflows.conformance.engine import Finding, Rule, advised, broken, holds
 from workflows.conformance.subject import Subject
 from workflows.planning.code import ROOT
 from workflows.worker.process import WorkerDied
@@ -63,11 +63,6 @@ def description(subject: Subject) -> Finding:
         words = (run.stderr.strip().splitlines() or [""])[-1]
         return broken(f"loading it ends the process: {words}", "import nothing but the contract")
     blocked, error = json.loads(run.stdout.splitlines()[-1])
-    if error:
-        return broken(
-            f"where the framework is not installed: {error}",
-            "import the framework in the adapter's module alone, never where FRAMEWORK is",
-        )
     try:
         subject.opened("float32", subject.device, subject.threads)
     except WorkerDied as death:
@@ -75,6 +70,11 @@ def description(subject: Subject) -> Finding:
             f"the adapter {described.adapter!r} does not start: {death.reason}",
             "name it as 'module:Class', of a subclass of Adapter that has all methods of the "
             "contract; conditions that it cannot meet are Unavailable, nothing else is",
+        )
+    if error:
+        return advised(
+            f"where the framework is not installed: {error}",
+            "import the framework in the adapter's module alone, never where FRAMEWORK is",
         )
     names = ", ".join(described.distributions) if blocked else "a package of its own"
     many = len(described.variants)
