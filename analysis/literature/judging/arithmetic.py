@@ -186,7 +186,8 @@ def gradients_of_shards(studies: Sequence[StudyTables], name: str) -> Calculatio
     said = []
     for own in (*split, *normalised):
         row, quarters = rows[own]
-        said.append(f"{workload(own)}: {row.certificate or row.reason.partition(REFUSED)[2]}")
+        why, _, _ = row.reason.partition(REFUSED)[2].partition("; ")  # the certificate's alone
+        said.append(f"{workload(own)}: {row.certificate or why}")
         said += [] if quarters is None else [f"four quarters to {scientific(quarters)}"]
     absent = listing([workload(own) for own in SPLIT if own not in rows])
     said += [f"not measured: {absent}"] if absent else []
