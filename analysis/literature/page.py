@@ -113,8 +113,15 @@ def shown(row: Divided) -> list[str]:
         three(row.median_ms),
         three(row.one_worker_ms),
         with_ends(*(row.speedup or (None,) * 3)),
-        row.certificate or row.reason,
+        row.certificate or first_of(row.reason),
     ]
+
+
+def first_of(reasons: str) -> str:
+    """The first reason, without the contender that stands in the same row."""
+    reason, _, _ = reasons.partition("; ")
+    _, refused, why = reason.partition(" refused: ")
+    return f"refused: {why}" if refused else reason
 
 
 def then_and_now(rows: Iterable[Beside]) -> Iterator[list[str]]:

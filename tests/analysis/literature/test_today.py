@@ -10,7 +10,7 @@ import pytest
 
 from analysis.data.results import BenchmarkId, grouped
 from analysis.literature.judging.double_ratios import SECOND as THREADS
-from analysis.literature.page import page
+from analysis.literature.page import first_of, page
 from analysis.literature.published.peaks import impossible, networks
 from analysis.literature.studies import KnownRatio, Pair, StudyTables, study
 from analysis.literature.tables import tables_of
@@ -258,3 +258,9 @@ def test_todays_shares_are_of_the_matrix_product_and_of_networks_of_that_time() 
     assert "Today" not in impossible().finding and "Squares" not in impossible().caption
     peaks = study("networks", tables_of(ROOT / "reports" / "networks")).peaks
     assert 0.1 < min(peaks.values()) < max(peaks.values()) < 1.5
+
+
+def test_of_several_reasons_the_page_has_the_first_without_its_contender() -> None:
+    several = "pytorch/two-workers/cpu/2 refused: loss differs (allowed 1e-12); and more; still"
+    assert first_of(several) == "refused: loss differs (allowed 1e-12)"
+    assert first_of("pytorch is not installed") == "pytorch is not installed"
