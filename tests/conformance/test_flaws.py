@@ -86,7 +86,9 @@ def require_broken(examined, rule, rules, seen, mend):
     broken = {name: one for name, one in examined.findings.items() if one.status == "broken"}
     # A wrong first loss is a wrong element, too, and that rule names it.
     also = {"vocabulary"} & set(found) if rule == "first loss" else set()
-    assert set(broken) == {rule} | also, broken
+    # A precision that is written down is wrong in float64, which is advice, and so is writing it.
+    advised = {"read back"} if examined.finding(rule).advice else set()
+    assert set(broken) - advised == {rule} | also, broken
     assert seen in broken[rule].seen
     assert mend in broken[rule].mend
     assert broken[rule].seen in examined.outcome(rule).paragraph()
