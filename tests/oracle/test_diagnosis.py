@@ -338,7 +338,7 @@ def test_a_process_that_ends_is_no_diagnosis(abacus, tmp_path):
             examine(worker, STAGE["mlp"], "killed", tmp_path)
 
 
-@pytest.mark.parametrize(("beta2", "hidden"), [(0.5, True), (0.999, False)])
+@pytest.mark.parametrize(("beta2", "hidden"), [(0.05, True), (0.999, False)])
 def test_a_declared_mistake_may_be_one_that_no_miniature_shows(beta2: float, hidden: bool) -> None:
     """The smaller beta2, the less Keras' epsilon differs from the published one."""
     workload = from_dict(
