@@ -49,9 +49,8 @@ def made(folders: Sequence[Path]) -> dict[str, str]:
         RecordError: tables or records of a report cannot be read.
     """
     studies = [read(folder) for folder in folders]
-    drawn = Drawn([], {"then.csv": [COLUMNS, *map(values, then())]})
     now = shares(studies)
-    drawn.figures.append(("then.csv", impossible(now)))
+    drawn = Drawn([("then.csv", impossible(now))], {"then.csv": [COLUMNS, *map(values, then())]})
     if now:
         drawn.tables["shares-today.csv"] = table(now)
     others = defined(studies)

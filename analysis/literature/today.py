@@ -116,16 +116,16 @@ def set_right(over: Over, effects: Effects) -> KnownRatio | None:
     )
 
 
-def shares(studies: Iterable[StudyTables]) -> list[peaks.Today]:
+def shares(studies: Sequence[StudyTables]) -> list[peaks.Today]:
     """By network and framework. If several studies have a contender, the first one counts."""
     names = {name.lower(): name for name in networks()}
     found: dict[BenchmarkId, float] = {}
-    for study in studies:
-        found = {one: own for one, own in study.peaks.items() if one.workload in names} | found
+    for study in reversed(studies):
+        found |= study.peaks
     rows = [
         peaks.Today(names[one.workload], one.framework, one.variant, one.threads, round(own, 3))
         for one, own in found.items()
-        if one.variant in TODAY
+        if one.workload in names and one.variant in TODAY
     ]
     return sorted(rows, key=lambda row: (networks().index(row.network), *astuple(row)[1:]))
 

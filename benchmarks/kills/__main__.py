@@ -128,9 +128,10 @@ class Kills:
             self.settle()
 
     def watched(self, finished: dict[Path, int]) -> dict[Path, int]:
-        """What must not be made again: all, but only data sets do not depend on detections."""
-        depends = self.reopened
-        return {p: when for p, when in finished.items() if p.name == "dataset.json" or not depends}
+        """What must not be made again. Only data sets do not depend on detections."""
+        if not self.reopened:
+            return finished
+        return {path: when for path, when in finished.items() if path.name == "dataset.json"}
 
     def settle(self) -> None:
         """The study is complete: look at it, and begin another."""
