@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from analysis.data.results import grouped
 from frameworks.workloads import Workload
 from frameworks.workloads.distance import REST
+from frameworks.workloads.smaller import large
 from frameworks.workloads.workload import LOOSEST
 from workflows.records.schema import CertificateRecord, CertificateRow, Measured
 from workflows.records.thresholds import (
@@ -164,7 +165,7 @@ def bounds(row: CertificateRow, certificate: CertificateRecord, own: Workload) -
     operation = own.elementwise
     # Results of a single operation are counted in units in the last place of float32.
     yield from of_runs(row, max(certificate.tolerance, LOOSEST * bool(operation)))
-    yield from of_float32(row, certificate)
+    yield from of_float32(row, certificate, large(own))
     yield "unfenced", [row.unfenced or 0.0], LEFT if operation else UNFENCED
     yield "ulp", [row.ulp or 0.0], operation.ulps if operation else 0
 
@@ -201,7 +202,9 @@ def run(key: str, own: Measured, tolerance: float) -> Bound:
     return key, every, max(tolerance, LOST) if own.attainable else tolerance
 
 
-def of_float32(row: CertificateRow, certificate: CertificateRecord) -> Iterator[Bound]:
+def of_float32(
+    row: CertificateRow, certificate: CertificateRecord, large: Collection[str]
+) -> Iterator[Bound]:
     """The distances in float32, as timed."""
     rounding, room, near = certificate.rounding, max(row.room or (0.0,)), row.float32_attainable
     yield "room", row.room or (), REDUCED * bool(row.reduced)
@@ -217,6 +220,6 @@ def of_float32(row: CertificateRow, certificate: CertificateRecord) -> Iterator[
         typical, off = allowed_moves(step, rounding, bool(row.reduced))
         for name, found in tensors.items():
             beside = row.astray_attainable.get(step, {}).get(name, (0.0, 0.0))
-            limits = widened((WORST * typical, off), beside)
+            limits = widened((typical * (1 if name in large else WORST), off), beside)
             for distance, most in zip(found, limits, strict=True):
                 yield f"astray.{step}.{name}", [distance], most

@@ -2,7 +2,7 @@
 
 `python -m benchmarks.fuzz --cases 100000 --jobs 2` ends with 1 if a traceback escaped, if a refusal
 is not one line that names its file, or if impossible rows were accepted. `--seed` and
-`--only NUMBER` repeat a case.
+`--only NUMBER` repeat a case, and `--first NUMBER` goes on where a run was stopped.
 """
 
 import argparse
@@ -119,6 +119,7 @@ def main() -> int:
     )
     parser.add_argument("--seed", type=int, help="of the changes (default: another each time)")
     parser.add_argument("--only", type=int, metavar="NUMBER", help="this case alone")
+    parser.add_argument("--first", type=int, default=0, metavar="NUMBER", help="begin with it")
     parser.add_argument(
         "--jobs", type=at_least(1), default=1, help="processes side by side (default: 1)"
     )
@@ -129,7 +130,7 @@ def main() -> int:
     options = parser.parse_args()
     seed = random.SystemRandom().randrange(2**32) if options.seed is None else options.seed
     print(f"seed {seed}", flush=True)
-    cases = [options.only] if options.only is not None else range(options.cases)
+    cases = [options.only] if options.only is not None else range(options.first, options.cases)
     counts: Counter[tuple[str, str]] = Counter()
     escaped: list[str] = []
     begun = time.monotonic()

@@ -85,15 +85,9 @@ def function(layer: layers.Layer, shape: layers.Shape) -> Function:
             return lambda words, table: table[words]
         case sequences.LSTM():
             return stepwise_lstm
-        case layers.Conv2D(stride=stride, bias=biased):
-
-            def convolve(x: Any, kernel: Any) -> Any:
-                return lax.conv_general_dilated(
-                    x, kernel, (stride, stride), layer.pads(shape),
-                    dimension_numbers=("NHWC", "HWIO", "NHWC"),
-                )  # fmt: skip
-
-            return (lambda x, kernel, bias: bias + convolve(x, kernel)) if biased else convolve
+        case layers.Conv2D():
+            convolve = convolution(layer, layer.pads(shape))
+            return (lambda x, kernel, bias: bias + convolve(x, kernel)) if layer.bias else convolve
         case layers.MaxPool():
             return lambda x: windows(x, layer, lax.max)
         case layers.AveragePool(size):
@@ -111,6 +105,23 @@ def function(layer: layers.Layer, shape: layers.Shape) -> Function:
         case Subsample():
             return lambda x: subsample(layer, x)
     raise NotImplementedError(f"JAX adapter: no layer of kind {layer.kind!r}")
+
+
+def convolution(layer: layers.Conv2D, pads: layers.Pads) -> Function:
+    """A convolution without its bias."""
+
+    def convolve(x: Any, kernel: Any) -> Any:
+        return lax.conv_general_dilated(
+            x, kernel, (layer.stride, layer.stride), pads,
+            dimension_numbers=("NHWC", "HWIO", "NHWC"),
+        )  # fmt: skip
+
+    if max(*pads[0], *pads[1]) < layer.kernel:
+        return convolve
+    # So many zeros are added first, because XLA's float32 gradient is wrong if a convolution adds
+    # them: https://github.com/openxla/xla/issues/48713
+    valid = convolution(layer, layers.both_sides(0))
+    return lambda x, kernel: valid(jnp.pad(x, ((0, 0), *pads, (0, 0))), kernel)
 
 
 def windows(x: Any, pool: layers.Pool, combine: Function) -> Any:

@@ -33,11 +33,20 @@ COSTLY_FLOPS = 100_000_000  # a step
 MOST_INPUTS, MOST_UNITS, MOST_FILTERS, MOST_SAMPLES = 512, 128, 16, 16
 MOST_WORDS, MOST_STEPS = 512, 8  # of sequences
 
+LARGE = 5_000  # numbers of a tensor
+
 BATCH = 5
 STEPS = 4  # of sequences in a miniature: another number than its batch
 LEAST = 5  # smaller sizes stay as they are
 SCALE = 3  # of inputs and targets: gradients whose norm a clip at 1 would cut
 ROWS, COLUMNS = 2, 3  # of the last images, at least: a single pixel has no order
+
+
+def large(workload: Workload) -> frozenset[str]:
+    """The tensors of the copy that is certified of which a sample whose ReLU is undecided moves
+    hardly any number."""
+    shapes = narrowed(workload).tensor_shapes
+    return frozenset(name for name, shape in shapes.items() if prod(shape) >= LARGE)
 
 
 @cache

@@ -11,12 +11,19 @@ SAME = {"filters": 3, "kernel": 3, "padding": "same"}
 
 # Between them: every kind of layer with weights, a shortcut without parameters, a square kernel,
 # an image that is not square, padding that is not the same on both sides, words that occur more
-# than once in a mini-batch, and the optimisers with state.
+# than once in a mini-batch, the optimisers with state, and a kernel of more than 5,000 numbers.
 WORKLOADS: dict[str, dict[str, Any]] = {
     "perceptron": {
         "dataset": VECTORS,
         "batch": 6,
         "layers": [{"dense": 8}, "relu", {"dense": 3}],
+        "loss": "mean_squared_error",
+        "optimiser": "adam",
+    },
+    "wide": {
+        "dataset": {"kind": "normal", "samples": 32 * STEPS, "shape": [72]},
+        "batch": 32,
+        "layers": [{"dense": 80}, "relu", {"dense": 16}, "relu", {"dense": 3}],
         "loss": "mean_squared_error",
         "optimiser": "adam",
     },

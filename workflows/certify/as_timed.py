@@ -1,6 +1,6 @@
 """Judges a contender in float32, the precision that is timed: gradients, losses, weights, fence."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -24,12 +24,15 @@ TRY = "try a smaller learning rate or larger mini-batches"
 KEPT = "; arrays given to put are overwritten afterwards: does it keep a reference to them?"
 
 
-def wrong_as_timed(row: CertificateRow, limits: CertificateEntry) -> str:
-    """What is wrong under the conditions of the timed runs, "" if nothing is."""
+def wrong_as_timed(
+    row: CertificateRow, limits: CertificateEntry, large: Collection[str] = ()
+) -> str:
+    """What is wrong under the conditions of the timed runs, "" if nothing is. `large`: tensors that
+    no single sample moves."""
     return (
         wrong_rounding(row, limits.rounding)
         or wrong_float32(row, limits.rounding)
-        or wrong_moves(row, limits.rounding)
+        or wrong_moves(row, limits.rounding, large)
         or wrong_again(row)
         or wrong_fence(row)
     )
@@ -47,13 +50,15 @@ def wrong_float32(row: CertificateRow, rounding: float) -> str:
     return ""
 
 
-def wrong_moves(row: CertificateRow, rounding: float) -> str:
+def wrong_moves(row: CertificateRow, rounding: float, large: Collection[str] = ()) -> str:
     """Updates that are wrong in float32 only, which the first losses may not show."""
     for step, tensors in row.astray.items():
-        limits = median_limits(tensors, step, rounding, bool(row.reduced))
+        exact = allowed_moves(step, rounding, bool(row.reduced))
+        limits = median_limits(tensors, *exact)
         near = row.astray_attainable.get(step, {})
         for name, found in tensors.items():
-            typical, off = widened(limits, near.get(name, (0.0, 0.0)))
+            own = exact if name in large else limits
+            typical, off = widened(own, near.get(name, (0.0, 0.0)))
             if not (found[0] <= typical and found[1] <= off):
                 if (numpy := near.get(name, (0.0, 0.0))[0]) > HALF:
                     return (
@@ -69,10 +74,9 @@ def wrong_moves(row: CertificateRow, rounding: float) -> str:
 
 
 def median_limits(
-    tensors: Mapping[str, tuple[float, float]], step: int, rounding: float, reduced: bool
+    tensors: Mapping[str, tuple[float, float]], typical: float, off: float
 ) -> tuple[float, float]:
-    """As `allowed_moves`. A tensor has more room if the median tensor is within the limit."""
-    typical, off = allowed_moves(step, rounding, reduced)
+    """The limits with more room, if the median tensor is within them."""
     return roomier(typical, (found[0] for found in tensors.values()), WORST), off
 
 

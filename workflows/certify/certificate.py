@@ -137,7 +137,7 @@ class Examination:
             self.compare_timed(self.timed, self.reference.result("long"))
             self.result.losses, self.result.restarted = self.timed.losses, self.result.again
             self.look_at_float32()
-            judge_float32(self.result, self.limits)
+            judge_float32(self.result, self.limits, self.runner.large)
             declare(self.result, self.format)
 
     def in_float64(self, scratch: Path) -> None:
@@ -167,15 +167,15 @@ class Examination:
 
     def look_at_float32(self, file: Path | None = None) -> None:
         """`file` is for training in float64 again, if the framework has it."""
-        rounding = self.limits.rounding
-        if file and wrong_moves(self.result, rounding):
+        rounding, large = self.limits.rounding, self.runner.large
+        if file and wrong_moves(self.result, rounding, large):
             self.result.astray = median_moves(self, file)
-        if wrong_moves(self.result, rounding) or wrong_float32(self.result, rounding):
+        if wrong_moves(self.result, rounding, large) or wrong_float32(self.result, rounding):
             look_at_numpy_in_float32(self)
 
     def conclude(self, scratch: Path) -> None:
         self.result.cause = ""
-        judge(self.result, self.limits, self.made)
+        judge(self.result, self.limits, self.made, self.runner.large)
         judge_state(self.result, self.limits.tolerance, self.state)
         if not self.pitfall:
             self.compare_miniature(scratch)
@@ -346,7 +346,7 @@ class Examination:
     def compare_miniature(self, scratch: Path) -> None:
         """Compare a miniature, which has other targets, with plain NumPy, and name its mistake."""
         result, refused = self.result, self.result.status == "refused"
-        if refused and result.reason == wrong_as_timed(result, self.limits):
+        if refused and result.reason == wrong_as_timed(result, self.limits, self.runner.large):
             return  # a miniature in float64 cannot explain what only float32 shows
         found = self.miniature(self.runner.workload, scratch, self.deviations)
         if refused:

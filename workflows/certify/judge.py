@@ -1,6 +1,6 @@
 """Judges a certificate: how far two results are apart, and which status follows."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 
 import numpy as np
@@ -120,9 +120,14 @@ def require_shapes(weights: Weights, wanted: Weights) -> None:
             raise NotComparable(f"weights() gives {name} as {given}, canonical is {asked}")
 
 
-def judge(row: CertificateRow, limits: CertificateEntry, deviations: list[Deviation]) -> None:
+def judge(
+    row: CertificateRow,
+    limits: CertificateEntry,
+    deviations: list[Deviation],
+    large: Collection[str] = (),
+) -> None:
     """Set the row's status and reason from what was measured. `deviations` are those that the run
-    follows, or all if it follows none."""
+    follows, or all if it follows none; `large` as in `wrong_as_timed`."""
     tolerance = limits.tolerance
     wrong = (
         wrong_start(row.long, tolerance)
@@ -140,15 +145,17 @@ def judge(row: CertificateRow, limits: CertificateEntry, deviations: list[Deviat
         )
     elif own:
         wrong = wrong or own
-    wrong = wrong or wrong_restart(row, tolerance) or wrong_as_timed(row, limits)
+    wrong = wrong or wrong_restart(row, tolerance) or wrong_as_timed(row, limits, large)
     row.status, row.reason = "refused" if wrong else "agrees", wrong
     if own and not wrong:
         row.status, row.reason = "declared", reasons(deviations)
 
 
-def judge_float32(row: CertificateRow, limits: CertificateEntry) -> None:
+def judge_float32(
+    row: CertificateRow, limits: CertificateEntry, large: Collection[str] = ()
+) -> None:
     """The same for a framework without float64. It claims less, and its reason says so."""
-    wrong = wrong_as_timed(row, limits)
+    wrong = wrong_as_timed(row, limits, large)
     row.status = "refused" if wrong else "agrees"
     row.reason = wrong or (
         f"in float32 only, since it has no float64: first gradients to {limits.rounding:.0e}, "

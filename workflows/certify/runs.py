@@ -18,6 +18,7 @@ from frameworks.registry import own_variables, part_of
 from frameworks.workloads import Weights, Workload, narrowed
 from frameworks.workloads.optimisers import OPTIMISERS
 from frameworks.workloads.parsing import parse_optimiser
+from frameworks.workloads.smaller import large
 from workflows.planning.entries import CertificateEntry
 from workflows.planning.plan import Plan, PlannedContender
 from workflows.records.folders import Folders
@@ -119,6 +120,7 @@ class Runner:
         self.workload = self.study.workload(workload)
         self.kind = self.workload.optimiser.kind
         self.narrow = narrowed(self.workload) != self.workload
+        self.large = large(self.workload)
         self.others = self.study.other_optimisers(workload)
         self.limits = self.study.certificate.allowed(self.workload)
         self.runs = runs(self.workload, self.limits, self.others)

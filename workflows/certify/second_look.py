@@ -72,17 +72,18 @@ def look_again(examined: Reexamined) -> bool:
         NotComparable: hardly a step can be compared.
     """
     row, tolerance = examined.result.model_copy(deep=True), examined.limits.tolerance
+    large = examined.runner.large
     runs = {name: run for name in LOOKED_AT if (run := getattr(examined.result, name))}
     if not any(wrong_run(run, tolerance) for run in runs.values()):
         return False
     for name, measured in runs.items():
         setattr(row, name, measured.beginning(FEWEST))
     widest = examined.limits.model_copy(update={"tolerance": max(tolerance, LOST)})
-    judge(row, widest, examined.made)
+    judge(row, widest, examined.made, large)
     if row.status == "refused":
         if row.reason.startswith(UNCERTAIN):
             examined.result.reason, examined.result.cause = row.reason, ""
-        elif row.reason == wrong_as_timed(row, widest) != examined.result.reason:
+        elif row.reason == wrong_as_timed(row, widest, large) != examined.result.reason:
             examined.result.reason = f"{row.reason}; in float64, {examined.result.reason}"
         return False
     near: dict[str, Measured] = {}

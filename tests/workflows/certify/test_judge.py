@@ -62,7 +62,9 @@ def test_what_is_surely_wrong_is_named_before_what_may_be_rounding(loss, first):
     row = row.model_copy(update=parts)
     judge(row, ASKED, [])
     assert row.reason.startswith("loss differs by")
-    assert not look_again(SimpleNamespace(result=row, limits=ASKED, made=[]))
+    assert not look_again(
+        SimpleNamespace(runner=SimpleNamespace(large=()), result=row, limits=ASKED, made=[])
+    )
     assert row.reason.startswith(first) and f"loss differs by {loss:.1e}" in row.reason
 
 

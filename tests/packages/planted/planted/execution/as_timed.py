@@ -27,11 +27,22 @@ def uncorrected_in_float32(trainer):
 @defect("perceptron", "float32", "float32")
 def moments_in_bfloat16(trainer):
     """In float32, Adam's averages are kept in bfloat16"""
+    in_bfloat16(trainer, of=1)
+
+
+@defect("wide", "float32", "the weights go astray: after step 2 dense1.kernel")
+def moments_of_a_large_kernel_in_bfloat16(trainer):
+    """In float32, Adam's averages of a large kernel are kept in bfloat16"""
+    in_bfloat16(trainer, of=5_000)
+
+
+def in_bfloat16(trainer, of):
+    """Round Adam's averages of tensors `of` so many numbers, or more."""
 
     def cut(optimiser, *rest):
         for state in optimiser.state.values():
             for name in ("exp_avg", "exp_avg_sq"):
-                if name in state:
+                if name in state and state[name].numel() >= of:
                     state[name].copy_(state[name].bfloat16())
 
     if timed(trainer):
