@@ -7,8 +7,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from frameworks.workloads import CATALOGUE, Weights, Workload, narrowed
-from frameworks.workloads.optimisers import Optimiser
+from frameworks.workloads import CATALOGUE, Dataset, Weights, Workload, initial_weights, narrowed
+from frameworks.workloads.distance import relative
+from frameworks.workloads.layers import Conv2D, Flatten
+from frameworks.workloads.optimisers import SGD, Optimiser
+from frameworks.workloads.residual import BatchNorm
 from tests.adapters.training import (
     AGREE,
     NETWORKS,
@@ -96,3 +99,20 @@ def test_catalogue(contender: Contender, name: str, optimiser: Optimiser, steps:
         assert losses_apart(contender, workload, steps).max() < AGREE
     else:
         assert 1e-9 < losses_apart(contender, workload, steps=10).max() < bound
+
+
+def test_more_padding_than_the_kernel_has_rows_in_float32(contender: Contender) -> None:
+    """XLA's gradient would be wrong, as https://github.com/openxla/xla/issues/48713 says."""
+    workload = Workload(
+        "padded", Dataset("normal", 8, (4, 4, 1), None), batch=4,
+        layers=(BatchNorm(), Conv2D(3, 3, padding=((3, 1), (3, 1))), Flatten()),
+        loss="mean_squared_error", optimiser=SGD(0.5),
+    )  # fmt: skip
+    start, ends = initial_weights(workload, 1), []
+    for precision in ("float32", "float64"):
+        trainer = contender.trainer(workload, precision)
+        trainer.step(trainer.put(*next(batches(workload, 1))))
+        ends.append(trainer.weights())
+    for name in workload.parameter_shapes:
+        rounded, exact = (end[name] - start[name] for end in ends)
+        assert relative(rounded, exact) < 1e-5, name
