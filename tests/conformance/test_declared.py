@@ -9,8 +9,10 @@ from frameworks.contract import Deviation, Variant
 from frameworks.oracle import OracleTrainer
 from frameworks.oracle.mistakes import CATALOGUE
 from frameworks.registry import framework
+from frameworks.workloads import load
 from workflows.certify import judge
 from workflows.certify.as_timed import wrong_fence
+from workflows.certify.runs import FAILED, Reference
 from workflows.conformance.networks import Basis
 from workflows.conformance.rules import certificates
 from workflows.conformance.rules.description import oddities
@@ -76,7 +78,7 @@ def test_a_quick_certificate_holds_a_deviation_of_another_optimiser_to_its_bound
     assert "adam refused: more than declared: loss off by" in found.seen
     assert found.seen.endswith("declare a loss_within of at least what the loss is off, such as "
                                "twice that")  # fmt: skip
-    asked = certificates.configured(examine("abacus", workloads=mlp).subject)
+    asked = certificates.configured(examine("abacus", workloads=mlp).subject, "pytorch")
     assert asked.other_optimisers("mlp") == []
 
 
@@ -98,7 +100,7 @@ def test_a_deviation_has_a_component_and_a_mistake_that_fit(abacus, component, m
 
 
 @pytest.mark.parametrize(("component", "status"), [("adam", "holds"), ("rmsprop", "broken")])
-def test_without_the_reference_the_deviations_of_its_own_optimiser_count(
+def test_with_nothing_else_here_it_is_its_own_reference_with_what_it_declares(
     examine, monkeypatch, component, status
 ):
     """Its Adam has another epsilon."""
@@ -108,3 +110,40 @@ def test_without_the_reference_the_deviations_of_its_own_optimiser_count(
     monkeypatch.setattr(judge, "framework", lambda _: described)
     found = certificates.certificate(examine("flawed-vocabulary", workloads=SMALL).subject)
     assert found.status == status, found.seen
+    assert ("steps of its own, and a miniature of it in plain NumPy" in found.seen) == (
+        status == "holds"
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "here", "expected"),
+    [
+        ("abacus", ("jax", "pytorch", "tensorflow"), "pytorch tensorflow jax abacus"),
+        ("abacus", ("jax",), "jax abacus"),
+        ("pytorch", ("jax", "pytorch"), "pytorch jax"),
+        ("jax", ("jax", "tensorflow"), "tensorflow jax"),
+        ("jax", ("jax",), "jax"),
+        ("flawed-float32", ("pytorch",), "pytorch"),
+        ("flawed-float32", (), ""),
+    ],
+)
+def test_another_framework_is_the_reference_if_one_is_here(
+    monkeypatch, abacus, examine, own, here, expected
+):
+    monkeypatch.setattr(certificates, "versions", lambda described: described.name in here)
+    subject, workload = examine(own).subject, load("mlp", SMALL["mlp"])
+    assert " ".join(certificates.references(subject, workload)) == expected
+
+
+def test_a_reference_that_cannot_build_the_workload_makes_room_for_the_next(examine, monkeypatch):
+    real = certificates.make_reference
+
+    def without_pytorch(plan, name, folders, progress):
+        real(plan, name, folders, progress)
+        if plan.reference.framework == "pytorch":
+            Reference(folders.reference(name)).folder.joinpath(FAILED).write_text("no such layer")
+
+    monkeypatch.setattr(certificates, "make_reference", without_pytorch)
+    monkeypatch.setattr(certificates, "REFERENCES", ("pytorch",))
+    found = certificates.certificate(examine("abacus", workloads=SMALL).subject)
+    assert "steps of its own" in found.seen

@@ -13,9 +13,8 @@ from frameworks.workloads import Workload, load
 from frameworks.workloads.datasets.mnist import MnistSettings
 from frameworks.workloads.optimisers import OPTIMISERS
 from workflows.certify.as_timed import wrong_fence
-from workflows.certify.diagnosis import ALL_WELL, examine
-from workflows.certify.judge import declared, declared_state
-from workflows.certify.runs import FAILED, Reference, Runner
+from workflows.certify.judge import declared
+from workflows.certify.runs import Reference, Runner
 from workflows.certify.stage import examining, make_reference
 from workflows.conformance.engine import Finding, Rule, broken, does_not_apply, holds
 from workflows.conformance.rules.timing import WAIT
@@ -37,7 +36,7 @@ from workflows.records.schema import CertificateRow
 from workflows.records.storage import write_json
 from workflows.stages.prepare import prepare
 
-REFERENCE = "pytorch"
+REFERENCES = "pytorch", "tensorflow", "jax"  # the first that is here, and builds the workload
 BATCHES = 40  # of each workload, over and over: enough to see all layers trained
 QUICK = {"steps": 20, "full_steps": 1}
 SHORT = {"warmup": 1, "rounds": 1, "turn": 2}  # nothing is timed
@@ -62,11 +61,9 @@ def certificate(subject: Subject) -> Finding:
         return does_not_apply("no workload was asked for")
     notes, seen, mends = [], [], []
     with tempfile.TemporaryDirectory(dir=subject.folder) as folder:
-        folders = Folders(Path(folder) / "here" / "conformance")
-        plan = planned(subject, folders) if versions(framework(REFERENCE)) else None
         for name in subject.workloads:
             subject.say(f"certificate of {name}")
-            status, text, mend = against(subject, plan, name, folders)
+            status, text, mend = against(subject, name, Path(folder))
             if status == "missing":
                 notes.append(f"{name}: not supported: {text}")
                 continue
@@ -80,33 +77,55 @@ def certificate(subject: Subject) -> Finding:
     return holds("; ".join(seen), *notes)
 
 
-def against(
-    subject: Subject, plan: Plan | None, name: str, folders: Folders
-) -> tuple[str, str, str]:
+def against(subject: Subject, name: str, folder: Path) -> tuple[str, str, str]:
     """The certificate of one workload: status, reason and what to mend."""
     workload = load(name, entries(subject.workloads)[name])
     if refusal := subject.refusal(workload):
         return "missing", refusal, ""
-    if plan:
-        reference = Reference(folders.reference(name))
+    failure = ""
+    for reference in references(subject, workload):
+        folders = Folders(folder / reference / "conformance")
+        plan = planned(subject, reference, folders)
         prepare(workload, folders.data / name, plan.study.seed, MnistSettings(source="stand-in"))
         make_reference(plan, name, folders, Saying(subject.say))
-        if not (reference.folder / FAILED).exists():
-            row = examined(subject, plan, name, folders)
-            asked = plan.study.certificate.allowed(workload)
-            others = [
-                f"{kind} {other.status}: {other.reason}"
-                for kind, other in row.optimisers.items()
-                if other.status in ("refused", "failed")
-            ]
-            status = "refused" if others and row.status in OK else row.status
-            what = f"{asked.steps} steps of {plan.reference.name}"
-            if workload.elementwise:
-                what = "NumPy's results"
-            text = "; ".join(filter(None, [what * (status in OK), row.reason, *others]))
-            mend = f"the fence: {WAIT}" if row.reason and row.reason == wrong_fence(row) else NAMED
-            return status, text, row.cause or mend
-    return alone(subject, workload, folders.root)
+        if failure := Reference(folders.reference(name)).failure:
+            continue
+        row = examined(subject, plan, name, folders)
+        others = [
+            f"{kind} {other.status}: {other.reason}"
+            for kind, other in row.optimisers.items()
+            if other.status in ("refused", "failed")
+        ]
+        status = "refused" if others and row.status in OK else row.status
+        what = compared(subject, plan, workload) if status in OK else ""
+        text = "; ".join(filter(None, [what, row.reason, *others]))
+        mend = f"the fence: {WAIT}" if row.reason and row.reason == wrong_fence(row) else NAMED
+        return status, text, row.cause or mend
+    if failure:
+        return "refused", failure, NAMED
+    return "missing", f"without float64 it needs one of {', '.join(REFERENCES)} beside it", ""
+
+
+def references(subject: Subject, workload: Workload) -> list[str]:
+    """The frameworks to compare with, the best first. The subject itself comes last: then all that
+    a certificate shows is that it repeats itself and, in a miniature, computes what NumPy does.
+    PyTorch is compared with itself, as in the default study."""
+    own, first = subject.description.name, REFERENCES[0]
+    here = [name for name in REFERENCES if versions(framework(name)) and name != own]
+    if own == first:
+        return [own, *here]
+    alone = workload.elementwise or subject.finest == "float64"
+    return [*here, own] if alone else here
+
+
+def compared(subject: Subject, plan: Plan, workload: Workload) -> str:
+    """What a row that agrees was compared with."""
+    if workload.elementwise:
+        return "NumPy's results"
+    steps = plan.study.certificate.allowed(workload).steps
+    if plan.reference.name == subject.name and subject.description.name != REFERENCES[0]:
+        return f"{steps} steps of its own, and a miniature of it in plain NumPy"
+    return f"{steps} steps of {plan.reference.name}"
 
 
 def examined(subject: Subject, plan: Plan, name: str, folders: Folders) -> CertificateRow:
@@ -131,30 +150,9 @@ def said(subject: Subject, name: str, text: str) -> None:
     subject.say(f"certificate of {name}, {text}")
 
 
-def alone(subject: Subject, workload: Workload, scratch: Path) -> tuple[str, str, str]:
-    """The certificate without a reference, from a miniature and plain NumPy in float64."""
-    if workload.elementwise:
-        return "missing", f"the certificate of a single operation needs {REFERENCE}", ""
-    if subject.finest != "float64":
-        return "missing", f"without float64 the certificate needs {REFERENCE}", ""
-    scratch.mkdir(parents=True, exist_ok=True)
-    worker = subject.opened("float64", subject.device, subject.threads)
-    own = subject.contender(subject.device, subject.threads)
-    state = declared_state(own, workload)
-    deviations = declared(own, workload.optimiser.kind)
-    found = examine(worker, workload, subject.variant, scratch, state, deviations)
-    subject.bury()
-    if found.text == ALL_WELL:
-        text = f"a miniature of it, with plain NumPy; {REFERENCE}, to certify the whole, is missing"
-        return "agrees", text, ""
-    if {one.mistake for one in (*deviations, *state.values())} & {*found.mistakes}:
-        return "declared", found.text, ""
-    return "refused", found.text, found.text
-
-
-def planned(subject: Subject, folders: Folders) -> Plan:
+def planned(subject: Subject, reference: str, folders: Folders) -> Plan:
     """A study of the subject and the reference, as if both had been detected."""
-    return as_if_detected(configured(subject), folders, "samestep check")
+    return as_if_detected(configured(subject, reference), folders, "samestep check")
 
 
 def as_if_detected(study: Configuration, folders: Folders, command: str) -> Plan:
@@ -170,23 +168,23 @@ def as_if_detected(study: Configuration, folders: Folders, command: str) -> Plan
     return load_plan(folders)
 
 
-def configured(subject: Subject) -> Configuration:
+def configured(subject: Subject, reference: str) -> Configuration:
     name, variant = subject.description.name, subject.variant
     # No other rule sees how far the loss of a declared deviation is off.
     contender = subject.contender(subject.device, subject.threads)
     deviating = [kind for kind in OPTIMISERS if declared(contender, kind)]
     own = {"framework": name, "variants": [variant], "devices": [subject.device]}
-    reference = {"framework": REFERENCE, "variants": ["default"], "devices": [HOST.name]}
-    if name == REFERENCE:
+    beside = {"framework": reference, "variants": ["default"], "devices": [HOST.name]}
+    if name == reference:
         both = list(dict.fromkeys(["default", variant]))
         contenders = [{**own, "variants": both, "devices": list({HOST.name, subject.device})}]
     else:
-        contenders = [reference, own]
+        contenders = [beside, own]
     return parse(
         {
             "study": "conformance",
             "replicates": 1,
-            "reference": REFERENCE,
+            "reference": reference,
             "contenders": contenders,
             "threads": [subject.threads],
             "workloads": entries(subject.workloads),
