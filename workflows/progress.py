@@ -20,6 +20,8 @@ from rich.progress import Progress as Bar
 from rich.table import Column
 from rich.text import Text
 
+from workflows.records.private import without_secrets
+
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 LIVE_INTERVAL_S = 0.5
 LOG_INTERVAL_S = 10.0
@@ -135,9 +137,9 @@ class Progress:
             self.bar.console.print(Text(cut(self.line(text))), no_wrap=True, crop=False)
 
     def detail(self, text: str) -> None:
-        """Write a line to the log file only."""
+        """Write a line to the log file only, without secrets."""
         if self.log:
-            self.log.write(f"{now()} {self.line(text)}\n")
+            self.log.write(f"{now()} {without_secrets(self.line(text))}\n")
             self.log.flush()
 
     def write(self, text: str) -> None:

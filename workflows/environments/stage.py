@@ -23,7 +23,7 @@ from workflows.planning.isolated import Environment, environment, isolated, with
 from workflows.planning.plan import PlanError, load_study, require_known
 from workflows.progress import Progress
 from workflows.records.folders import Folders
-from workflows.records.private import cut
+from workflows.records.private import cut, mask_log
 from workflows.records.schema import Record
 from workflows.records.storage import RecordError, read_json, write_json
 
@@ -133,11 +133,12 @@ def build(wanted: Environment, log: Path) -> None:
 
 def run(command: list[str], log: Path, folder: Path | None = None) -> None:
     """Run uv in `folder`. Raises BuildFailed with its last lines, without passwords."""
-    with log.open("a") as file:
+    with log.open("a+b") as file:
         status = subprocess.run(
             command, cwd=folder, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
             env={**without_leaks(), "NO_COLOR": "1"},
         ).returncode  # fmt: skip
+        mask_log(file)
     if status:
         raise BuildFailed(last_lines(log) or f"uv ended with exit status {status}")
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from math import ceil
 from pathlib import Path, PurePath
-from typing import Any
+from typing import IO, Any
 
 from frameworks.variables import FLAGS
 
@@ -48,6 +48,7 @@ LONGER = 5  # characters of a name that no other name has as a part
 LEAST_SECRET = 4  # characters of a secret
 CLEAR = 8  # characters that no honest text has by chance
 KNOWN = 20_000  # characters of a long text that are looked through
+LOG = 2**20  # bytes of a log; more would take longer than two seconds
 
 # Variables whose values are secrets, wherever they turn up.
 HOLDS_SECRET = re.compile(
@@ -148,13 +149,8 @@ def anonymous(value: Any) -> Any:
 
     def text(said: str, free: bool) -> str:
         said = said if said.isascii() else said.encode(errors="replace").decode()
-        for secret, only_free in secrets:
-            said = secret.sub(SECRET, said) if free or not only_free else said
-        if KEYS.search(said):
-            for keyed in KEYED:
-                said = keyed.sub(rf"\1{SECRET}", said)
+        said = masked(said, [secret for secret, only_free in secrets if free or not only_free])
         if "/" in said or "\\" in said:
-            said = CREDENTIALS.sub(SECRET, said)
             for pattern, instead in folders:
                 said = pattern.sub(instead, said)
             said = ANY_HOME.sub(rf"\1{HOME}", ANY_PYTHON.sub(f"{ELSEWHERE}/", said))
@@ -182,6 +178,36 @@ def anonymous(value: Any) -> Any:
         return value
 
     return clean(value, False)
+
+
+def masked(said: str, secrets: Iterable[re.Pattern[str]]) -> str:
+    """A text without these secrets, and without those that the text names."""
+    for secret in secrets:
+        said = secret.sub(SECRET, said)
+    if KEYS.search(said):
+        for keyed in KEYED:
+            said = keyed.sub(rf"\1{SECRET}", said)
+    return CREDENTIALS.sub(SECRET, said) if "/" in said else said
+
+
+def without_secrets(text: str) -> str:
+    """A text for this machine, with its folders and names."""
+    return masked(text, [secret for secret, _ in own_secrets()])
+
+
+def mask_log(log: IO[bytes], most: int = LOG) -> None:
+    """Leave the end of a log in its file, `most` bytes of it, without secrets.
+
+    Args:
+        log: opened to append and to read.
+    """
+    size = os.fstat(log.fileno()).st_size
+    printed = os.pread(log.fileno(), most, max(size - most, 0)).decode(errors="replace")
+    left = without_secrets(printed)
+    if size > most or left != printed:
+        log.truncate(0)
+        log.write(left.encode(errors="replace"))
+        log.flush()
 
 
 def cut(text: str, most: int) -> str:

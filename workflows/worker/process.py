@@ -26,6 +26,7 @@ from workflows.machine import guardian
 from workflows.planning.code import ROOT
 from workflows.planning.isolated import ours, sealed
 from workflows.records.limits import TIMEOUT_S
+from workflows.records.private import mask_log
 from workflows.records.schema import Contender
 from workflows.worker.answers import Improper, checked, line
 
@@ -43,7 +44,7 @@ LINGER_S = 0.5  # for what a process has started and what ends with it, by itsel
 LOOK_S = 1.0
 LONGEST = 2**28  # bytes of an answer
 MOST_PRINTED = 2**28  # bytes
-KEPT = 2**16  # bytes of the end of a log that was longer
+LAST = 2**16  # bytes of the end of a log, in which its last line is
 NO_SPACE, SPARE = f"[Errno {errno.ENOSPC}]", 2**20  # bytes
 QUOTED = 300  # characters of a log's last line, in a reason
 
@@ -254,7 +255,7 @@ class WorkerProcess:
         """The end of its log."""
         handle = self.log.fileno()
         size = os.fstat(handle).st_size
-        return os.pread(handle, KEPT, max(size - KEPT, 0)).decode(errors="replace")
+        return os.pread(handle, LAST, max(size - LAST, 0)).decode(errors="replace")
 
     def ended_for(self, reason: str) -> WorkerDied:
         self.ended_by_us = reason
@@ -262,18 +263,15 @@ class WorkerProcess:
         return WorkerDied(reason, ended=True)
 
     def end(self) -> None:
-        """Kill the process and whatever it has started. Keep the end of a log that is too long."""
+        """Kill the process and whatever it has started. Mask the secrets in its log."""
         self.process.kill()
         with suppress(subprocess.TimeoutExpired):  # the kernel waits for a device or a disk
             self.process.wait(CLOSING_S)
         if self.alive.get(self.process.pid) is self:  # the number may be another's by now
             self.alive.pop(self.process.pid, None)  # another thread may have been here
         guardian.end(self.left)
-        if self.printed_too_much:
-            last = self.last_printed()
-            self.log.truncate(0)
-            self.log.write(last.encode())
-            self.log.flush()
+        if not self.log.closed:
+            mask_log(self.log)
 
     def end_what_others_left(self) -> None:
         """A worker that is killed while this one computes leaves what it has started, and one that

@@ -1,6 +1,7 @@
 """Secrets, names and folders are planted everywhere, and nothing that is written has them."""
 
 import base64
+import io
 import json
 import os
 import platform
@@ -24,9 +25,10 @@ from tests.analysis.synthetic import write
 from tests.conftest import ROOT, package
 from workflows.environments.stage import Built
 from workflows.machine.tuning import LONGEST, variables
+from workflows.progress import Progress
 from workflows.records.machine_folder import open_machine, read_machine, write_machine
 from workflows.records.machine_records import MachineRecords
-from workflows.records.private import HARMLESS, HOLDS_SECRET, anonymous, cut
+from workflows.records.private import HARMLESS, HOLDS_SECRET, LOG, anonymous, cut, mask_log
 from workflows.records.storage import read_json, write_json
 from workflows.stages.collect import collect
 from workflows.worker.answers import line
@@ -83,8 +85,8 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def leaks(folder: Path) -> Iterator[str]:
     """Whatever was planted, in any file and any name of a file below the folder, also in what is
-    packed. Logs and the request of a study stay on their machine. They have names and folders, but
-    no variable of anybody's unless a framework prints it."""
+    packed. Logs and the request of a study stay on their machine. They have names and folders, and
+    no secret."""
     for path in folder.rglob("*"):
         if path.is_dir():
             continue
@@ -412,9 +414,9 @@ def test_a_study_leaves_nothing_of_it(planted, study, abacus, tmp_path, monkeypa
     assert list((made.folders.logs).rglob("*.log"))
     assert reasons["raises-names"] == "OSError: cannot open ~/x of (user) with the token (secret)"
     write_report(load([out]), tmp_path / "reports")
-    printed = SECRETS["HF_TOKEN"]  # by the adapter, so that its log has it
-    found = [leak for leak in leaks(tmp_path) if not ("/logs/" in leak and printed in leak)]
-    assert made.folders.study.name == "study.json" and found == []
+    printed = [log.read_text() for log in made.folders.logs.rglob("*.log")]
+    assert any("with the token (secret)" in text for text in printed)
+    assert made.folders.study.name == "study.json" and list(leaks(tmp_path)) == []
 
 
 @pytest.mark.parametrize("kept", range(10, 60, 7))
@@ -435,3 +437,22 @@ def test_reasons_and_settings_are_masked_before_they_are_cut(
     reason = explain(ValueError("x" * (REASON - 10) + secret))
     assert "ghx_" not in reason and len(reason) > REASON
     assert "ghx_" not in str(as_setting("key", "x" * (TEXT - 10) + secret))
+
+
+@pytest.mark.parametrize("log", [b"", b"honest \xff words\n" * 3, b"a\n" * 2**20])
+def test_a_log_keeps_its_end_without_secrets(log, planted, tmp_path) -> None:
+    honest, told = tmp_path / "honest.log", tmp_path / "told.log"
+    honest.write_bytes(log)
+    told.write_bytes(log + f"no {SECRETS['HF_TOKEN']} at {HOME}\n".encode())
+    for path in (honest, told):
+        with path.open("a+b") as file:
+            mask_log(file)
+    assert honest.read_bytes() == log[-LOG:]
+    left = told.read_text(errors="replace")
+    assert left.endswith(f"no (secret) at {HOME}\n") and len(left) <= LOG
+
+
+def test_progress_in_a_file_has_no_secret(planted, tmp_path) -> None:
+    with Progress(1, "detect", log=tmp_path / "log", stream=io.StringIO()) as progress:
+        progress.note(f"refused: {SECRETS['HF_TOKEN']}")
+    assert "detect · refused: (secret)" in (tmp_path / "log").read_text()
