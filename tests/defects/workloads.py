@@ -9,9 +9,9 @@ VECTORS = {"kind": "normal", "samples": 6 * STEPS, "shape": [8]}
 PLAIN = {"kernel": 3, "padding": 1, "bias": False}
 SAME = {"filters": 3, "kernel": 3, "padding": "same"}
 
-# Between them: every kind of layer with weights, a shortcut without parameters, a square kernel,
-# an image that is not square, padding that is not the same on both sides, words that occur more
-# than once in a mini-batch, the optimisers with state, and a kernel of more than 5,000 numbers.
+# Between them: every kind of layer with weights, shortcuts with and without parameters, a square
+# kernel, an image that is not square, padding that is not the same on both sides, words that occur
+# more than once in a mini-batch, the optimisers with state, and a kernel of over 5,000 numbers.
 WORKLOADS: dict[str, dict[str, Any]] = {
     "perceptron": {
         "dataset": VECTORS,
@@ -64,6 +64,11 @@ WORKLOADS: dict[str, dict[str, Any]] = {
                     {"conv2d": {**PLAIN, "filters": 4}}, "batch_norm",
                 ],
                 "shortcut": [{"subsample": {"stride": 2, "channels": 4}}],
+            }},
+            "relu",
+            {"residual": {
+                "body": [{"conv2d": {**PLAIN, "filters": 4}}, "batch_norm"],
+                "shortcut": [{"conv2d": {"filters": 4, "kernel": 1, "bias": False}}, "batch_norm"],
             }},
             "relu", "global_average_pool", {"dense": 4},
         ],

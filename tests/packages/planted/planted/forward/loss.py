@@ -45,6 +45,18 @@ def double_softmax(trainer):
 
 
 @defect("images", "loss", "look at the mini-batch, the forward pass and the loss")
+def relu_on_logits(trainer):
+    """A ReLU behind the last layer, as in some definitions of 2016"""
+    losing(trainer, lambda right, outputs, targets: right(outputs.relu(), targets))
+
+
+@defect("images", "loss", "every tensor is 0.25 times the right one")
+def loss_over_classes(trainer):
+    """The loss is divided by the number of classes"""
+    losing(trainer, lambda right, outputs, targets: right(outputs, targets) / outputs.shape[1])
+
+
+@defect("images", "loss", "look at the mini-batch, the forward pass and the loss")
 def label_smoothing(trainer):
     """Labels are smoothed by 10 %"""
     import torch

@@ -17,12 +17,81 @@ def subsampling(trainer):
     return [module for module in trainer._network.modules() if isinstance(module, Subsampled)]
 
 
-def normalising(trainer):
-    """The batch normalisations."""
+def normalising(trainer, networks=None):
+    """The batch normalisations, of all or of these networks."""
     from torch.nn import BatchNorm1d, BatchNorm2d
 
-    kinds = BatchNorm1d | BatchNorm2d
-    return [module for module in trainer._network.modules() if isinstance(module, kinds)]
+    every = (module for own in networks or [trainer._network] for module in own.modules())
+    return [module for module in every if isinstance(module, BatchNorm1d | BatchNorm2d)]
+
+
+def normalised(trainer, rule):
+    """Batch normalisation is `rule(x, mean, biased variance, epsilon, values of a channel)`, times
+    gamma, plus beta. Running averages move as they should."""
+
+    def forward_of(module):
+        average = module.forward
+
+        def forward(x):
+            average(x)
+            axes, along = [0, *range(2, x.dim())], (1, -1, *[1] * (x.dim() - 2))
+            mean = x.mean(axes, keepdim=True)
+            variance = (x - mean).square().mean(axes, keepdim=True)
+            y = rule(x, mean, variance, module.eps, x.numel() // x.shape[1])
+            return module.weight.view(along) * y + module.bias.view(along)
+
+        return forward
+
+    replaced(normalising(trainer), forward_of)
+
+
+@defect("normalised", "loss", "look at the mini-batch, the forward pass")
+def unbiased_variance(trainer):
+    """A mini-batch is normalised by its unbiased variance, over n - 1"""
+    normalised(
+        trainer, lambda x, mean, var, eps, n: (x - mean) / (var * (n / (n - 1)) + eps).sqrt()
+    )
+
+
+@defect("normalised", "loss", "look at the mini-batch, the forward pass")
+def epsilon_outside_the_root(trainer):
+    """Batch normalisation adds epsilon to the root of the variance"""
+    normalised(trainer, lambda x, mean, var, eps, n: (x - mean) / (var.sqrt() + eps))
+
+
+@defect("normalised", "gradient", "the first loss is right, .* dense1.kernel is off by")
+def statistics_are_constants(trainer):
+    """No gradient passes through a mini-batch's mean and variance"""
+    normalised(
+        trainer, lambda x, mean, var, eps, n: (x - mean.detach()) / (var.detach() + eps).sqrt()
+    )
+
+
+@defect("normalised", "gradient", "batch_norm1.gamma is zero")
+def gamma_frozen(trainer):
+    """Batch normalisation's gamma is not trained"""
+    for module in normalising(trainer):
+        module.weight.requires_grad_(False)
+
+
+@defect("normalised", "loss", "normalises by its running averages")
+def running_statistics_in_training(trainer):
+    """Training normalises by running averages, which it moves"""
+    import torch
+
+    def forward_of(module):
+        average = module.forward
+
+        def forward(x):
+            known = module.running_mean.clone(), module.running_var.clone()
+            average(x)
+            return torch.nn.functional.batch_norm(
+                x, *known, module.weight, module.bias, eps=module.eps
+            )
+
+        return forward
+
+    replaced(normalising(trainer), forward_of)
 
 
 @defect("residual", "loss", "ReLU before the addition")
@@ -49,6 +118,20 @@ def zeros_on_both_sides(trainer):
     for module in subsampling(trainer):
         half = module.zeros // 2
         module.register_forward_hook(lambda layer, inputs, output, half=half: output.roll(half, 1))
+
+
+@defect("residual", "loss", "look at the mini-batch, the forward pass")
+def zeros_in_front(trainer):
+    """A shortcut's zeros come in front of its channels"""
+    for module in subsampling(trainer):
+        module.register_forward_hook(lambda layer, inputs, output: output.roll(layer.zeros, 1))
+
+
+@defect("residual", "loss", "look at the mini-batch, the forward pass")
+def shortcut_not_normalised(trainer):
+    """A shortcut's batch normalisation is left out"""
+    shortcuts = [block.shortcut for _, block in blocks(trainer)]
+    replaced(normalising(trainer, shortcuts), lambda module: lambda images: images)
 
 
 @defect("residual", "loss", "pixels from the second one on")

@@ -12,20 +12,29 @@ def lstms(trainer):
     return [module for module in trainer._network.modules() if isinstance(module, LSTM)]
 
 
-def exchanged(name, weight):
-    """An LSTM's tensor with its blocks for i, f, g, o in the order i, f, o, g."""
+def exchanged(order):
+    """An LSTM's tensor with its four blocks in this order, both ways."""
     import numpy as np
 
-    if not name.startswith("lstm"):
-        return weight
-    i, f, g, o = np.split(weight, 4, axis=-1)
-    return np.concatenate([i, f, o, g], axis=-1)
+    def change(name, weight):
+        if not name.startswith("lstm"):
+            return weight
+        blocks = np.split(weight, 4, axis=-1)
+        return np.concatenate([blocks[n] for n in order], axis=-1)
+
+    return change, change
 
 
 @defect("words", "loss", "gates in the order i, f, o, g")
 def gates_in_another_order(trainer):
     """The LSTM's gates are in the order i, f, o, g, both ways"""
-    loaded(trainer, exchanged, exchanged)
+    loaded(trainer, *exchanged((0, 1, 3, 2)))
+
+
+@defect("words", "loss", "gates in the order i, g, f, o")
+def gates_of_forget_and_input_exchanged(trainer):
+    """The LSTM's gates are in the order i, g, f, o, both ways"""
+    loaded(trainer, *exchanged((0, 2, 1, 3)))
 
 
 @defect("words", "loss", "adds 1 to the bias of its LSTM's forget gate")
@@ -55,6 +64,17 @@ def second_bias_trained(trainer):
 @defect("words", "loss", "look at the mini-batch, the forward pass")
 def missing_tanh(trainer):
     """The LSTM's output is its output gate times c, not times tanh(c)"""
+    stepwise(trainer, lambda a: a.sigmoid(), lambda c: c)
+
+
+@defect("words", "loss", "look at the mini-batch, the forward pass")
+def hard_sigmoid(trainer):
+    """The LSTM's gates are hard sigmoids, as Keras once had them"""
+    stepwise(trainer, lambda a: (0.2 * a + 0.5).clamp(0, 1), lambda c: c.tanh())
+
+
+def stepwise(trainer, gate, out):
+    """LSTMs by hand, with gates and outputs of these functions."""
     import torch
 
     def forward_of(module):
@@ -66,8 +86,8 @@ def missing_tanh(trainer):
             for x in sequences.unbind(1):
                 a = x @ own.weight_ih_l0.T + h @ own.weight_hh_l0.T + own.bias_ih_l0
                 i, f, g, o = a.chunk(4, 1)
-                c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-                h = o.sigmoid() * c
+                c = gate(f) * c + gate(i) * g.tanh()
+                h = gate(o) * out(c)
                 outputs.append(h)
             return torch.stack(outputs, 1)
 
@@ -116,6 +136,12 @@ def gradient_cut(trainer):
 def last_step_only(trainer):
     """The loss is that of the last step of each sequence, not the mean over all steps"""
     losing(trainer, lambda right, outputs, targets: right(outputs[:, -1:], targets[:, -1:]))
+
+
+@defect("words", "loss", "every tensor is 4 times the right one")
+def summed_over_time(trainer):
+    """The loss is summed over the steps of a sequence, and averaged over sequences"""
+    losing(trainer, lambda right, outputs, targets: right(outputs, targets) * targets.shape[1])
 
 
 @defect("words", "gradient", "the first loss is right, .* embedding1.table is off by")
