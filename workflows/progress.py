@@ -137,9 +137,9 @@ class Progress:
             self.bar.console.print(Text(cut(self.line(text))), no_wrap=True, crop=False)
 
     def detail(self, text: str) -> None:
-        """Write a line to the log file only, without secrets."""
+        """Write a line to the log file only."""
         if self.log:
-            self.log.write(f"{now()} {without_secrets(self.line(text))}\n")
+            self.log.write(f"{now()} {self.line(text)}\n")
             self.log.flush()
 
     def write(self, text: str) -> None:
@@ -154,7 +154,8 @@ class Progress:
             self.bar.update(self.task, completed=done, text=text, refresh=True)
 
     def line(self, text: str) -> str:
-        return " · ".join(filter(None, (self.title, plain(text))))
+        """The title and the text, without secrets: a file may get it."""
+        return without_secrets(" · ".join(filter(None, (self.title, plain(text)))))
 
 
 class Seldom:

@@ -165,7 +165,8 @@ def bounds(row: CertificateRow, certificate: CertificateRecord, own: Workload) -
     operation = own.elementwise
     # Results of a single operation are counted in units in the last place of float32.
     yield from of_runs(row, max(certificate.tolerance, LOOSEST * bool(operation)))
-    yield from of_float32(row, certificate, large(own))
+    single = row.precision == "float32"
+    yield from of_float32(row, certificate, () if single else large(own))
     yield "unfenced", [row.unfenced or 0.0], LEFT if operation else UNFENCED
     yield "ulp", [row.ulp or 0.0], operation.ulps if operation else 0
 

@@ -43,8 +43,8 @@ ROWS, COLUMNS = 2, 3  # of the last images, at least: a single pixel has no orde
 
 
 def large(workload: Workload) -> frozenset[str]:
-    """The tensors of the copy that is certified of which a sample whose ReLU is undecided moves
-    hardly any number."""
+    """The tensors of `LARGE` or more numbers in the copy that is certified. A sample whose ReLU is
+    undecided moves most of their numbers only if a later layer has few units."""
     shapes = narrowed(workload).tensor_shapes
     return frozenset(name for name, shape in shapes.items() if prod(shape) >= LARGE)
 

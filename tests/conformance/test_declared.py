@@ -141,9 +141,12 @@ def test_a_reference_that_cannot_build_the_workload_makes_room_for_the_next(exam
     def without_pytorch(plan, name, folders, progress):
         real(plan, name, folders, progress)
         if plan.reference.framework == "pytorch":
-            Reference(folders.reference(name)).folder.joinpath(FAILED).write_text("no such layer")
+            Reference(folders.reference(name)).folder.joinpath(FAILED).write_text(
+                "pytorch failed: no such layer"
+            )
 
     monkeypatch.setattr(certificates, "make_reference", without_pytorch)
     monkeypatch.setattr(certificates, "REFERENCES", ("pytorch",))
     found = certificates.certificate(examine("abacus", workloads=SMALL).subject)
-    assert "steps of its own" in found.seen
+    assert found.status == "holds" and "steps of its own" in found.seen
+    assert found.seen.endswith("; pytorch cannot be compared with: no such layer")

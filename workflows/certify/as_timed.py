@@ -27,8 +27,9 @@ KEPT = "; arrays given to put are overwritten afterwards: does it keep a referen
 def wrong_as_timed(
     row: CertificateRow, limits: CertificateEntry, large: Collection[str] = ()
 ) -> str:
-    """What is wrong under the conditions of the timed runs, "" if nothing is. `large`: tensors that
-    no single sample moves."""
+    """What is wrong under the conditions of the timed runs, "" if nothing is. `large`: tensors
+    without the room that others have for a sample whose ReLU is undecided. They are compared in
+    three stretches, and their median counts."""
     return (
         wrong_rounding(row, limits.rounding)
         or wrong_float32(row, limits.rounding)

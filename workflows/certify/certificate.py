@@ -137,7 +137,7 @@ class Examination:
             self.compare_timed(self.timed, self.reference.result("long"))
             self.result.losses, self.result.restarted = self.timed.losses, self.result.again
             self.look_at_float32()
-            judge_float32(self.result, self.limits, self.runner.large)
+            judge_float32(self.result, self.limits)
             declare(self.result, self.format)
 
     def in_float64(self, scratch: Path) -> None:
@@ -167,7 +167,8 @@ class Examination:
 
     def look_at_float32(self, file: Path | None = None) -> None:
         """`file` is for training in float64 again, if the framework has it."""
-        rounding, large = self.limits.rounding, self.runner.large
+        # Without float64, no other stretches are compared.
+        rounding, large = self.limits.rounding, self.runner.large if file else ()
         if file and wrong_moves(self.result, rounding, large):
             self.result.astray = median_moves(self, file)
         if wrong_moves(self.result, rounding, large) or wrong_float32(self.result, rounding):

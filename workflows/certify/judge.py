@@ -151,11 +151,9 @@ def judge(
         row.status, row.reason = "declared", reasons(deviations)
 
 
-def judge_float32(
-    row: CertificateRow, limits: CertificateEntry, large: Collection[str] = ()
-) -> None:
+def judge_float32(row: CertificateRow, limits: CertificateEntry) -> None:
     """The same for a framework without float64. It claims less, and its reason says so."""
-    wrong = wrong_as_timed(row, limits, large)
+    wrong = wrong_as_timed(row, limits)
     row.status = "refused" if wrong else "agrees"
     row.reason = wrong or (
         f"in float32 only, since it has no float64: first gradients to {limits.rounding:.0e}, "

@@ -36,6 +36,7 @@ from workflows.planning.todo import CertificatesLeft
 from workflows.progress import Progress
 from workflows.records.folders import Folders
 from workflows.records.minutes import timed
+from workflows.records.private import without_secrets
 from workflows.records.schema import CertificateRecord
 from workflows.records.storage import RecordError, write_json
 from workflows.records.thresholds import DECLARED_STEPS, FLOAT32_LOSS
@@ -156,7 +157,7 @@ def make_reference(plan: Plan, workload: str, folders: Folders, progress: Progre
                 progress.note(f"{said}; once more")
                 continue
             progress.note(said)
-            text = line(f"the reference {contender.name} failed: {failure}")
+            text = without_secrets(line(f"the reference {contender.name} failed: {failure}"))
             (reference.folder / FAILED).write_text(text, encoding="utf-8")
             return
 

@@ -134,11 +134,13 @@ def build(wanted: Environment, log: Path) -> None:
 def run(command: list[str], log: Path, folder: Path | None = None) -> None:
     """Run uv in `folder`. Raises BuildFailed with its last lines, without passwords."""
     with log.open("a+b") as file:
-        status = subprocess.run(
-            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
-            env={**without_leaks(), "NO_COLOR": "1"},
-        ).returncode  # fmt: skip
-        mask_log(file)
+        try:
+            status = subprocess.run(
+                command, cwd=folder, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+                env={**without_leaks(), "NO_COLOR": "1"},
+            ).returncode  # fmt: skip
+        finally:
+            mask_log(file)
     if status:
         raise BuildFailed(last_lines(log) or f"uv ended with exit status {status}")
 

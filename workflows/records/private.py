@@ -48,7 +48,7 @@ LONGER = 5  # characters of a name that no other name has as a part
 LEAST_SECRET = 4  # characters of a secret
 CLEAR = 8  # characters that no honest text has by chance
 KNOWN = 20_000  # characters of a long text that are looked through
-LOG = 2**20  # bytes of a log; more would take longer than two seconds
+LOG = 2**18  # bytes of a log; to look through it takes half a second
 
 # Variables whose values are secrets, wherever they turn up.
 HOLDS_SECRET = re.compile(
@@ -86,7 +86,7 @@ ORDINARY = frozenset(
      "token"]
 )  # fmt: skip
 # `user:password` in a URL
-CREDENTIALS = re.compile(r"(?<=://)(?:[^\s/]+|[^\s/:@]++:[^\s@]++)(?=@)")
+CREDENTIALS = re.compile(r"(?<=://)(?:[^\s/]{1,2000}|[^\s/:@]{1,200}+:[^\s@]{1,2000}+)(?=@)")
 # Secrets that a text names. After `=` any value is one. After a colon or a space, only what has a
 # letter and a digit: "unexpected token: x" and "token 5 is unknown" are honest. After a weak word,
 # names of tensors are honest, too. A signature can be that of a function.
@@ -97,14 +97,16 @@ WEAK = (
 )
 SIGNATURE = r"(?<!\w)sig(?:nature)?"
 PART = r"[^\s,;&\"']"
-MIXED = rf"(?!(?:b?float|u?int|complex)\d)(?={PART}*\d)(?={PART}*[A-Za-z])"
+# No further, so that a text in which a word is repeated does not take minutes.
+NEAR = "{0,200}"
+MIXED = rf"(?!(?:b?float|u?int|complex)\d)(?={PART}{NEAR}\d)(?={PART}{NEAR}[A-Za-z])"
 IS = r"[\"']?\s{0,9}=\s{0,9}[\"']?"
 TOLD = r"[\"']?(?:\s*:\s*|\s+)[\"']?"
 ISSUED = r"(?:gh[a-z]|hf|sk|glpat)[_-]\w{6,}"  # a token with the mark of who issued it
 # Secrets that need no word before them: long tokens, JSON web tokens and private keys.
 MARKED = (
-    r"(?:gh[a-z]_|github_pat_|hf_|sk-|glpat-|xox[a-z]-)(?=[\w-]*\d)[\w-]{16,}"
-    r"|AKIA[0-9A-Z]{12,}|eyJ[\w-]{6,}(?:\.[\w-]+){1,2}"
+    rf"(?<![\w.-])(?:(?:gh[a-z]_|github_pat_|hf_|sk-|glpat-|xox[a-z]-)(?=[\w-]{NEAR}\d)[\w-]{{16,}}"
+    r"|AKIA[0-9A-Z]{12,}|eyJ[\w-]{6,}(?:\.[\w-]+){1,2})"
 )
 PRIVATE_KEY = r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:[^-]|-(?!----))*"
 KEYED = [
@@ -116,7 +118,7 @@ KEYED = [
         (SIGNATURE, IS, rf"{MIXED}[\w%+/=.-]{{8,}}+(?![(\[])"),
         ("authorization", r"[\"']?\s*[:=]\s*", r"[^\n]+"),  # a scheme and credentials
         ("basic", r"\s+", rf"{MIXED}[A-Za-z\d+/]{{12,}}={{0,2}}(?![\w./-])"),  # in base64
-        ("sshpass", r"[^\n]*?\s-p\s*", r"(?:'[^']*'|\"[^\"]*\"|\S+)"),
+        ("sshpass", rf"[^\n]{NEAR}?\s-p\s*", r"(?:'[^']*'|\"[^\"]*\"|\S+)"),
     )
 ]
 KEYED += [re.compile(rf"((?<![\w.-]))(?:{MARKED}|{PRIVATE_KEY})")]
@@ -196,18 +198,23 @@ def without_secrets(text: str) -> str:
 
 
 def mask_log(log: IO[bytes], most: int = LOG) -> None:
-    """Leave the end of a log in its file, `most` bytes of it, without secrets.
+    """Leave the end of a log in its file, without secrets. A file that cannot be written may be
+    empty afterwards.
 
     Args:
         log: opened to append and to read.
+        most: bytes; of a line that is cut there, nothing stays, because half a secret is not known.
     """
-    size = os.fstat(log.fileno()).st_size
-    printed = os.pread(log.fileno(), most, max(size - most, 0)).decode(errors="replace")
-    left = without_secrets(printed)
-    if size > most or left != printed:
-        log.truncate(0)
-        log.write(left.encode(errors="replace"))
-        log.flush()
+    with suppress(OSError):
+        size = os.fstat(log.fileno()).st_size
+        printed = os.pread(log.fileno(), most, max(size - most, 0)).decode(errors="replace")
+        if size > most:
+            printed = printed.partition("\n")[2]
+        left = without_secrets(printed)
+        if size > most or left != printed:
+            log.truncate(0)
+            log.write(left.encode(errors="replace"))
+            log.flush()
 
 
 def cut(text: str, most: int) -> str:

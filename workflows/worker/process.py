@@ -263,15 +263,18 @@ class WorkerProcess:
         return WorkerDied(reason, ended=True)
 
     def end(self) -> None:
-        """Kill the process and whatever it has started. Mask the secrets in its log."""
+        """Kill the process and whatever it has started. Keep the end of a log that is too long."""
         self.process.kill()
         with suppress(subprocess.TimeoutExpired):  # the kernel waits for a device or a disk
             self.process.wait(CLOSING_S)
         if self.alive.get(self.process.pid) is self:  # the number may be another's by now
             self.alive.pop(self.process.pid, None)  # another thread may have been here
         guardian.end(self.left)
-        if not self.log.closed:
-            mask_log(self.log)
+        if self.printed_too_much:
+            last = self.last_printed()
+            self.log.truncate(0)
+            self.log.write(last.encode())
+            self.log.flush()
 
     def end_what_others_left(self) -> None:
         """A worker that is killed while this one computes leaves what it has started, and one that
@@ -305,7 +308,8 @@ class WorkerProcess:
                 self.process.stdin.close()
 
     def close(self) -> None:
-        """Let the process end, and kill it and what it has left if they do not."""
+        """Let the process end, and kill it and what it has left if they do not. Its log keeps no
+        secrets."""
         self.dismiss()
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(CLOSING_S)
@@ -315,6 +319,8 @@ class WorkerProcess:
         self.end()
         if self.process.stdout:
             self.process.stdout.close()
+        if not self.log.closed:
+            mask_log(self.log)
         self.log.close()
         self.scratch.cleanup()
 

@@ -34,7 +34,8 @@ def certified(tmp_path_factory: pytest.TempPathFactory) -> MachineRecords:
         ("float32", [0.0] * 9 + [0.5]),
         ("restarted", [0.9]),
         ("again", [0.0, 0.9]),
-        ("astray", {2: {"dense1.kernel": (0.9, 0.0)}}),
+        ("astray", {2: {"conv2d1.kernel": (0.9, 0.0)}}),
+        ("astray", {2: {"dense1.kernel": (5e-4, 0.0)}}),  # of 9,216 numbers
         ("astray", {10: {"dense1.kernel": (0.0, 0.9)}}),
         ("rounding", {"dense1.kernel": 0.9}),
         ("rounding", {"dense1.kernel": 1e11}),
@@ -133,7 +134,8 @@ def test_what_is_declared_explains_all(certified: MachineRecords, field: str) ->
             "float32": [0.3] * 10,
             "reduced": "bfloat16",
         },
-        {"astray": {2: {"dense1.kernel": (2.9, 0.7)}}, "reduced": "bfloat16"},
+        {"astray": {2: {"conv2d1.kernel": (2.9, 0.7)}}, "reduced": "bfloat16"},
+        {"astray": {2: {"conv2d1.kernel": (5e-4, 0.0)}}},
         {"float32": [1e-4, 0.3, *[0.9] * 8], "float32_attainable": [1e-5, 0.04, *[0.06] * 8]},
         {
             "astray": {10: {"dense1.kernel": (0.4, 1.0)}},

@@ -94,6 +94,19 @@ def test_weights_say_nothing_if_those_of_numpy_go_further_than_training(numpy, u
     assert ("5.9e+01 of their move" in said) == uncertain and "dense1.kernel" in said
 
 
+@pytest.mark.parametrize(("name", "typical"), [("large", 5e-4), ("small", 5e-3), ("small", 0.0)])
+def test_a_large_tensor_has_no_room_for_one_sample(name, typical):
+    """A small one has ten times the limit, if the median tensor is within it."""
+    row = CertificateRow(
+        framework="keras", variant="default", device="cpu", threads=1, status="agrees",
+        astray={2: dict.fromkeys(("a", "b"), (0.0, 0.0)) | {name: (typical, 0.0)}},
+    )  # fmt: skip
+    said = wrong_moves(row, 1e-5, {"large"})
+    assert bool(said) == (typical > 0) and (not said or f"step 2 {name} is typically" in said)
+    row.astray[2][name] = (5e-4, 0.0)
+    assert bool(wrong_moves(row, 1e-5, {"large"})) == (name == "large")
+
+
 def test_a_gradient_that_is_missing_is_no_matter_of_precision():
     row = CertificateRow(
         framework="keras", variant="default", device="cpu", threads=1, status="agrees",

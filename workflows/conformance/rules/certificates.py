@@ -82,13 +82,14 @@ def against(subject: Subject, name: str, folder: Path) -> tuple[str, str, str]:
     workload = load(name, entries(subject.workloads)[name])
     if refusal := subject.refusal(workload):
         return "missing", refusal, ""
-    failure = ""
+    failures: dict[str, str] = {}
     for reference in references(subject, workload):
         folders = Folders(folder / reference / "conformance")
         plan = planned(subject, reference, folders)
         prepare(workload, folders.data / name, plan.study.seed, MnistSettings(source="stand-in"))
         make_reference(plan, name, folders, Saying(subject.say))
         if failure := Reference(folders.reference(name)).failure:
+            failures[reference] = failure.partition(" failed: ")[2]
             continue
         row = examined(subject, plan, name, folders)
         others = [
@@ -98,12 +99,14 @@ def against(subject: Subject, name: str, folder: Path) -> tuple[str, str, str]:
         ]
         status = "refused" if others and row.status in OK else row.status
         what = compared(subject, plan, workload) if status in OK else ""
-        text = "; ".join(filter(None, [what, row.reason, *others]))
+        beside = [f"{other} cannot be compared with: {why}" for other, why in failures.items()]
+        text = "; ".join(filter(None, [what, row.reason, *others, *beside]))
         mend = f"the fence: {WAIT}" if row.reason and row.reason == wrong_fence(row) else NAMED
         return status, text, row.cause or mend
-    if failure:
-        return "refused", failure, NAMED
-    return "missing", f"without float64 it needs one of {', '.join(REFERENCES)} beside it", ""
+    if own := failures.pop(subject.description.name, ""):
+        return "refused", own, own
+    needed = f"without float64 it needs one of {', '.join(REFERENCES)} installed beside it"
+    return "missing", "; ".join([needed, *(f"{n}: {why}" for n, why in failures.items())]), ""
 
 
 def references(subject: Subject, workload: Workload) -> list[str]:
@@ -123,7 +126,7 @@ def compared(subject: Subject, plan: Plan, workload: Workload) -> str:
     if workload.elementwise:
         return "NumPy's results"
     steps = plan.study.certificate.allowed(workload).steps
-    if plan.reference.name == subject.name and subject.description.name != REFERENCES[0]:
+    if plan.reference.framework == subject.description.name != REFERENCES[0]:
         return f"{steps} steps of its own, and a miniature of it in plain NumPy"
     return f"{steps} steps of {plan.reference.name}"
 
