@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import chain, pairwise, product, repeat
@@ -34,6 +34,7 @@ from workflows.worker.probes import (
     normalisation,
     optimiser,
     probe,
+    recurrent,
     threads,
 )
 from workflows.worker.probes.asking import KEPT, OTHER, WITHIN, apart
@@ -43,6 +44,7 @@ with planted():
 
 CNN = load("mnist-cnn", None)
 MLP = load("mlp", None)
+SEQUENCES = load("lstm", None)
 VARIANTS = [(f, v) for f in ("pytorch", "tensorflow") for v in ("default", "tuned")]
 PUBLISHED: dict[str, Setting] = {
     "effective_rate": 0.001,
@@ -66,6 +68,11 @@ PUBLISHED: dict[str, Setting] = {
     "batch_norm_epsilon": "n/a",
     "batch_norm_momentum": "n/a",
     "batch_norm_variance": "n/a",
+    "lstm_gates": "n/a",
+    "lstm_activation": "n/a",
+    "lstm_forget_bias": "n/a",
+    "lstm_state": "n/a",
+    "lstm_biases": "n/a",
 }
 
 
@@ -192,6 +199,45 @@ def test_stored_statistics(framework: str, variant: str) -> None:
     same(found, {"batch_norm_statistics": "of the mini-batch", "batch_norm_momentum": 0.1})
 
 
+RIGHT_LSTM = {
+    "lstm_gates": "i, f, g, o",
+    "lstm_activation": "sigmoid",
+    "lstm_forget_bias": 0,
+    "lstm_state": "zero",
+    "lstm_biases": 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("framework", "variant"), [*VARIANTS, ("jax", "default"), ("jax", "tuned")]
+)
+def test_lstm(framework: str, variant: str) -> None:
+    adapter = started(framework, "cpu", "float32")
+    same(answers(adapter, SEQUENCES, *recurrent.QUESTIONS, variant=variant), RIGHT_LSTM)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "wanted"),
+    [
+        ("lstm-gates-i-f-o-g", {"lstm_gates": "i, f, o, g"}),
+        ("lstm-forget-bias", {"lstm_forget_bias": 1}),
+        ("lstm-two-biases", {"lstm_biases": 2}),
+        ("lstm-second-bias", {"lstm_biases": 2}),
+        ("lstm-over-samples", {"lstm_gates": "other", "lstm_biases": "other"}),
+    ],
+)
+def test_mistakes_in_an_lstm(mistake: str, wanted: dict[str, Setting]) -> None:
+    adapter = Made(lambda *given: CATALOGUE[mistake].trainer(*given))
+    same(answers(adapter, SEQUENCES, *wanted), wanted)
+
+
+def test_candidates_of_an_lstm_are_further_apart_than_what_a_reduced_precision_changes() -> None:
+    losses = np.array([*recurrent.candidates().values()])
+    distances = apart(losses[:, None], losses[None]).max(2)
+    assert len(losses) == 144
+    assert distances[~np.eye(len(losses), dtype=bool)].min() > 2.5 * recurrent.WITHIN
+
+
 @pytest.mark.parametrize(
     ("mistake", "wanted"),
     [
@@ -241,6 +287,7 @@ PROBED = {
     "mlp": MLP,
     "rmsprop": replace(MLP, optimiser=RMSprop()),
     "momentum": replace(MLP, optimiser=Momentum()),
+    "lstm": SEQUENCES,
 }
 PLANTED = [
     pytest.param(defect, workload, wanted, id=f"{defect.name}-{workload}")
@@ -362,9 +409,14 @@ class Refusing(Adapter):
 def test_what_cannot_be_probed_is_said() -> None:
     found = probe(Refusing(), "default", NORMALISED)
     assert tuple(found) == QUESTIONS
+    found |= answers_of(probe(Refusing(), "default", SEQUENCES), recurrent.QUESTIONS)
     assert set(found.values()) == {
         "not supported: no layer of any kind, for reasons that go on and on"
     }
+
+
+def answers_of(found: Mapping[str, Setting], names: Iterable[str]) -> dict[str, Setting]:
+    return {name: found[name] for name in names}
 
 
 def test_numbers_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,6 +142,15 @@ CHECKLIST = (
         component="state",
         new=True,
     ),
+    Item(
+        "LSTM",
+        ("lstm_gates", "lstm_activation", "lstm_forget_bias", "lstm_biases", "lstm_state"),
+        "Gates in another order or of another function, 1 added to the forget gate, two biases "
+        "that are trained, whose sum moves twice as fast, and a state that goes on from one "
+        "mini-batch to the next.",
+        new=True,
+        computes=True,
+    ),
     Item("ReLU and pooling", ("relu_and_pool",), "The order changes the cost, not the values."),
     Item(
         "SAME padding with stride 2",

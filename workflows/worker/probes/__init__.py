@@ -11,7 +11,7 @@ from typing import Any
 
 from frameworks.contract import Adapter, Setting
 from frameworks.workloads import Workload
-from workflows.worker.probes import convolution, dense, loss, normalisation, optimiser
+from workflows.worker.probes import convolution, dense, loss, normalisation, optimiser, recurrent
 
 UNSUPPORTED = "not supported"
 WORDS = 12
@@ -23,6 +23,7 @@ GROUPS: tuple[tuple[Observe, Mapping[str, Callable[..., Setting]]], ...] = (
     (convolution.observe, convolution.QUESTIONS),
     (dense.observe, dense.QUESTIONS),
     (normalisation.observe, normalisation.QUESTIONS),
+    (recurrent.observe, recurrent.QUESTIONS),
 )
 QUESTIONS: tuple[str, ...] = tuple(name for _, questions in GROUPS for name in questions)
 

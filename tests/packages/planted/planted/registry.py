@@ -18,8 +18,8 @@ class Defect:
 
     `caught_by` names the check that must refuse it on `workload` (of tests/defects/workloads.py),
     and `message` is a regular expression for what that check must say. `probes` are the answers
-    of the harness's probes, by the workload that they are asked about: `mnist-cnn`, `mlp`, or the
-    latter with `rmsprop` or `momentum`.
+    of the harness's probes, by the workload that they are asked about: `mnist-cnn`, `lstm`, `mlp`,
+    or the latter with `rmsprop` or `momentum`.
     """
 
     name: str

@@ -2,7 +2,7 @@
 
 from planted.forward.loss import losing
 from planted.forward.weights import loaded
-from planted.registry import defect, replaced
+from planted.registry import defect, replaced, shows
 
 
 def lstms(trainer):
@@ -25,18 +25,21 @@ def exchanged(order):
     return change, change
 
 
+@shows("lstm", lstm_gates="i, f, o, g")
 @defect("words", "loss", "gates in the order i, f, o, g")
 def gates_in_another_order(trainer):
     """The LSTM's gates are in the order i, f, o, g, both ways"""
     loaded(trainer, *exchanged((0, 1, 3, 2)))
 
 
+@shows("lstm", lstm_gates="i, g, f, o")
 @defect("words", "loss", "gates in the order i, g, f, o")
 def gates_of_forget_and_input_exchanged(trainer):
     """The LSTM's gates are in the order i, g, f, o, both ways"""
     loaded(trainer, *exchanged((0, 2, 1, 3)))
 
 
+@shows("lstm", lstm_forget_bias=1)
 @defect("words", "loss", "adds 1 to the bias of its LSTM's forget gate")
 def forget_bias(trainer):
     """The LSTM's forget gate has an extra bias of 1, which weights() does not show"""
@@ -51,6 +54,7 @@ def forget_bias(trainer):
     trainer._network.load = load_and_add
 
 
+@shows("lstm", lstm_biases=2)
 @defect("words", "loss", "second bias in its LSTM")
 def second_bias_trained(trainer):
     """Both biases of PyTorch's LSTM are trained, and weights() gives the first one"""
@@ -61,12 +65,14 @@ def second_bias_trained(trainer):
     trainer._optimiser = optimisers.build(trainer.workload.optimiser, parameters, fast=False)
 
 
+@shows("lstm", lstm_gates="other", lstm_activation="other")
 @defect("words", "loss", "look at the mini-batch, the forward pass")
 def missing_tanh(trainer):
     """The LSTM's output is its output gate times c, not times tanh(c)"""
     stepwise(trainer, lambda a: a.sigmoid(), lambda c: c)
 
 
+@shows("lstm", lstm_activation="hard sigmoid of 0.2")
 @defect("words", "loss", "look at the mini-batch, the forward pass")
 def hard_sigmoid(trainer):
     """The LSTM's gates are hard sigmoids, as Keras once had them"""
@@ -96,6 +102,7 @@ def stepwise(trainer, gate, out):
     replaced(lstms(trainer), forward_of)
 
 
+@shows("lstm", lstm_state="carried over")
 @defect("words", "loss", "step 2 starts from the right weights .* that a layer keeps")
 def state_carried(trainer):
     """The LSTM starts each mini-batch from the state in which the one before has left it"""

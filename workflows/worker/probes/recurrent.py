@@ -1,0 +1,147 @@
+"""LSTM: the order and the function of its gates, its biases, and where its state begins.
+
+The network is one LSTM of one unit. The losses of four mini-batches are others for each order of
+gates, function and extra bias of the forget gate. The first one once more shows whether the state
+goes on, and a loss after a large update whether a second bias moves with the first.
+"""
+
+from collections.abc import Callable
+from itertools import permutations, product
+from typing import NamedTuple
+
+import numpy as np
+
+from frameworks.contract import Adapter, Setting
+from frameworks.workloads import Workload, leaves
+from frameworks.workloads.optimisers import SGD
+from frameworks.workloads.sequences import LSTM
+from workflows.worker.probes.asking import OTHER, nearest, network, step, trained
+
+GATES = "ifgo"
+INPUTS = np.array([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]])  # two sequences
+SCALES = (1.0, -1.0, 3.0, -3.0)  # of the four mini-batches
+# Drawn at random until no two candidates were within 5 % of each other in every loss.
+KERNEL = np.array([0.0, 0.875, 0.25, -0.875])
+RECURRENT = np.array([-1.5, 2.375, 0.625, -1.625])
+BIAS = np.array([-0.75, 0.75, -1.25, 2.0])
+RATE = 1.0  # of the large update
+SMALL = 2.0**-20  # a rate that changes nothing
+WITHIN = 2e-2  # relative; bfloat16 changes 0.3 %
+ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "sigmoid": lambda a: 1 / (1 + np.exp(-a)),
+    "hard sigmoid of 0.2": lambda a: np.clip(0.2 * a + 0.5, 0, 1),
+    "hard sigmoid of 1/6": lambda a: np.clip(a / 6 + 0.5, 0, 1),
+}
+FORGET = 0, 1
+NONE = "n/a"
+
+
+class How(NamedTuple):
+    """The order of gates, the name of their activation, and what is added to the forget gate."""
+
+    order: str
+    activation: str
+    forget: int
+
+
+class Seen(NamedTuple):
+    """How the losses are those of an LSTM, None if no way is known; the losses of the first
+    mini-batch, the same after four steps, and after a large update."""
+
+    how: How | None
+    first: float
+    again: float
+    updated: float
+
+
+def loss(
+    how: How, kernel: np.ndarray, recurrent: np.ndarray, bias: np.ndarray, *, scale: float = 1.0
+) -> float:
+    """The mean square of all outputs."""
+    gate, h, c, total = ACTIVATIONS[how.activation], np.zeros(2), np.zeros(2), 0.0
+    for x in scale * INPUTS.T:
+        sums = np.outer(kernel, x) + np.outer(recurrent, h) + bias[:, None]
+        a = dict(zip(how.order, sums, strict=True))
+        c = gate(a["f"] + how.forget) * c + gate(a["i"]) * np.tanh(a["g"])
+        h = gate(a["o"]) * np.tanh(c)
+        total += float(np.square(h).mean())
+    return total / len(INPUTS.T)
+
+
+def candidates() -> dict[How, list[float]]:
+    every = product(map("".join, permutations(GATES)), ACTIVATIONS, FORGET)
+    return {
+        how: [loss(how, KERNEL, RECURRENT, BIAS, scale=scale) for scale in SCALES]
+        for how in map(How._make, every)
+    }
+
+
+def updated(how: How, biases: int) -> float:
+    """The loss after a step of SGD, in which so many biases that are added are trained."""
+    own, small = np.concatenate([KERNEL, RECURRENT, BIAS]), 1e-5
+    moves = np.eye(len(own)) * small
+    ahead, behind = (
+        [loss(how, *np.split(one, 3)) for one in own + sign * moves] for sign in (1, -1)
+    )
+    slopes = np.subtract(ahead, behind) / (2 * small)
+    slopes[-len(BIAS) :] *= biases
+    return loss(how, *np.split(own - RATE * slopes, 3))
+
+
+def observe(adapter: Adapter, variant: str, workload: Workload) -> Seen | None:
+    """None if the workload has no LSTM."""
+    if not any(isinstance(stage.layer, LSTM) for stage in leaves(workload.stages)):
+        return None
+    found = []
+    for rate, scales in ((SMALL, (*SCALES, 1.0)), (RATE, (1.0, 1.0))):
+        asked = network(LSTM(1), shape=(len(INPUTS.T), 1), batch=len(INPUTS), optimiser=SGD(rate))
+        given = {"lstm1.kernel": KERNEL, "lstm1.recurrent": RECURRENT, "lstm1.bias": BIAS}
+        trainer, _ = trained(adapter, variant, asked, given)
+        inputs = INPUTS[..., None].astype(np.float32)
+        found.append([step(trainer, scale * inputs, np.zeros_like(inputs)) for scale in scales])
+    (*losses, again), (_, last) = found
+    return Seen(nearest(losses, candidates(), WITHIN), losses[0], again, last)
+
+
+def lstm_gates(seen: Seen | None) -> Setting:
+    if not seen:
+        return NONE
+    return ", ".join(seen.how.order) if seen.how else OTHER
+
+
+def lstm_activation(seen: Seen | None) -> Setting:
+    if not seen:
+        return NONE
+    return seen.how.activation if seen.how else OTHER
+
+
+def lstm_forget_bias(seen: Seen | None) -> Setting:
+    """What is added to the forget gate beside its bias."""
+    if not seen:
+        return NONE
+    return seen.how.forget if seen.how else OTHER
+
+
+def lstm_state(seen: Seen | None) -> Setting:
+    if not seen:
+        return NONE
+    return "zero" if abs(seen.again / seen.first - 1) <= WITHIN else "carried over"
+
+
+def lstm_biases(seen: Seen | None) -> Setting:
+    """How many biases are trained that are added to each other."""
+    if not seen:
+        return NONE
+    if not seen.how:
+        return OTHER
+    counts = {count: updated(seen.how, count) for count in (1, 2)}
+    return nearest(seen.updated, counts, WITHIN) or OTHER
+
+
+QUESTIONS = {
+    "lstm_gates": lstm_gates,
+    "lstm_activation": lstm_activation,
+    "lstm_forget_bias": lstm_forget_bias,
+    "lstm_state": lstm_state,
+    "lstm_biases": lstm_biases,
+}
