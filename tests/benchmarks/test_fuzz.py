@@ -11,7 +11,7 @@ from workflows.records.storage import RecordError
 
 
 @pytest.mark.parametrize(
-    "cases", [pytest.param(100, marks=pytest.mark.brief), pytest.param(2000, marks=pytest.mark.all)]
+    "cases", [pytest.param(100, marks=pytest.mark.brief), pytest.param(3000, marks=pytest.mark.all)]
 )
 def test_nothing_escapes(cases, monkeypatch, capsys):
     """What escaped is printed with its seed and number, by which it is repeated."""

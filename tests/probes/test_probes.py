@@ -73,6 +73,7 @@ PUBLISHED: dict[str, Setting] = {
     "lstm_forget_bias": "n/a",
     "lstm_state": "n/a",
     "lstm_biases": "n/a",
+    "loss_over_time": "n/a",
 }
 
 
@@ -205,6 +206,7 @@ RIGHT_LSTM = {
     "lstm_forget_bias": 0,
     "lstm_state": "zero",
     "lstm_biases": 1,
+    "loss_over_time": "mean",
 }
 
 
@@ -236,6 +238,8 @@ def test_candidates_of_an_lstm_are_further_apart_than_what_a_reduced_precision_c
     distances = apart(losses[:, None], losses[None]).max(2)
     assert len(losses) == 144
     assert distances[~np.eye(len(losses), dtype=bool)].min() > 2.5 * recurrent.WITHIN
+    losses = np.array([*recurrent.losses_over_time().values()])
+    assert np.diff(np.sort(losses)).min() > 0.1
 
 
 @pytest.mark.parametrize(

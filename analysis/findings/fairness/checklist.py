@@ -144,10 +144,17 @@ CHECKLIST = (
     ),
     Item(
         "LSTM",
-        ("lstm_gates", "lstm_activation", "lstm_forget_bias", "lstm_biases", "lstm_state"),
+        (
+            "lstm_gates",
+            "lstm_activation",
+            "lstm_forget_bias",
+            "lstm_biases",
+            "lstm_state",
+            "loss_over_time",
+        ),
         "Gates in another order or of another function, 1 added to the forget gate, two biases "
-        "that are trained, whose sum moves twice as fast, and a state that goes on from one "
-        "mini-batch to the next.",
+        "that are trained, whose sum moves twice as fast, a state that goes on from one "
+        "mini-batch to the next, and a loss that is a sum over steps.",
         new=True,
         computes=True,
     ),

@@ -1,8 +1,9 @@
-"""LSTM: the order and the function of its gates, its biases, and where its state begins.
+"""LSTM: the order and the function of its gates, its biases, where its state begins, and the loss.
 
 The network is one LSTM of one unit. The losses of four mini-batches are others for each order of
 gates, function and extra bias of the forget gate. The first one once more shows whether the state
-goes on, and a loss after a large update whether a second bias moves with the first.
+goes on, and a loss after a large update whether a second bias moves with the first. A dense layer
+shows how the losses of a sequence's steps are put together.
 """
 
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import numpy as np
 
 from frameworks.contract import Adapter, Setting
 from frameworks.workloads import Workload, leaves
+from frameworks.workloads.layers import Dense
 from frameworks.workloads.optimisers import SGD
 from frameworks.workloads.sequences import LSTM
 from workflows.worker.probes.asking import OTHER, nearest, network, step, trained
@@ -33,6 +35,14 @@ ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "hard sigmoid of 1/6": lambda a: np.clip(a / 6 + 0.5, 0, 1),
 }
 FORGET = 0, 1
+LABELS = np.array([[0, 1, 1], [1, 1, 0]], np.int32)
+OVER_TIME: dict[str, Callable[[np.ndarray], float]] = {
+    "mean": lambda errors: float(errors.mean()),
+    "sum": lambda errors: float(errors.sum()),
+    "sum over steps, mean over sequences": lambda errors: float(errors.sum(1).mean()),
+    "mean over steps, sum over sequences": lambda errors: float(errors.mean(1).sum()),
+    "of the last step": lambda errors: float(errors[:, -1].mean()),
+}
 NONE = "n/a"
 
 
@@ -46,12 +56,14 @@ class How(NamedTuple):
 
 class Seen(NamedTuple):
     """How the losses are those of an LSTM, None if no way is known; the losses of the first
-    mini-batch, the same after four steps, and after a large update."""
+    mini-batch, the same after four steps, and after a large update; and how the loss is put
+    together."""
 
     how: How | None
     first: float
     again: float
     updated: float
+    over_time: str
 
 
 def loss(
@@ -100,7 +112,27 @@ def observe(adapter: Adapter, variant: str, workload: Workload) -> Seen | None:
         inputs = INPUTS[..., None].astype(np.float32)
         found.append([step(trainer, scale * inputs, np.zeros_like(inputs)) for scale in scales])
     (*losses, again), (_, last) = found
-    return Seen(nearest(losses, candidates(), WITHIN), losses[0], again, last)
+    how = nearest(losses, candidates(), WITHIN)
+    return Seen(how, losses[0], again, last, over_time(adapter, variant, workload.loss))
+
+
+def over_time(adapter: Adapter, variant: str, kind: str) -> str:
+    """How the cross-entropies of all steps are put together."""
+    if kind != "sparse_cross_entropy":
+        return NONE
+    asked = network(
+        Dense(2), shape=(len(INPUTS.T), 1), batch=len(INPUTS), optimiser=SGD(SMALL), loss=kind,
+        classes=2,
+    )  # fmt: skip
+    trainer, _ = trained(adapter, variant, asked, {"dense1.kernel": np.array([[1.0, -1.0]])})
+    found = step(trainer, INPUTS[..., None].astype(np.float32), LABELS)
+    return nearest(found, losses_over_time(), WITHIN) or OTHER
+
+
+def losses_over_time() -> dict[str, float]:
+    """The logits are the input and its opposite."""
+    errors = np.log1p(np.exp(np.where(LABELS == 0, -2.0, 2.0) * INPUTS))
+    return {name: put_together(errors) for name, put_together in OVER_TIME.items()}
 
 
 def lstm_gates(seen: Seen | None) -> Setting:
@@ -138,10 +170,15 @@ def lstm_biases(seen: Seen | None) -> Setting:
     return nearest(seen.updated, counts, WITHIN) or OTHER
 
 
+def loss_over_time(seen: Seen | None) -> Setting:
+    return seen.over_time if seen else NONE
+
+
 QUESTIONS = {
     "lstm_gates": lstm_gates,
     "lstm_activation": lstm_activation,
     "lstm_forget_bias": lstm_forget_bias,
     "lstm_state": lstm_state,
     "lstm_biases": lstm_biases,
+    "loss_over_time": loss_over_time,
 }

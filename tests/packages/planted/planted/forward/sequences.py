@@ -139,12 +139,14 @@ def gradient_cut(trainer):
     replaced(lstms(trainer), forward_of)
 
 
+@shows("lstm", loss_over_time="of the last step")
 @defect("words", "loss", "look at the mini-batch, the forward pass and the loss")
 def last_step_only(trainer):
     """The loss is that of the last step of each sequence, not the mean over all steps"""
     losing(trainer, lambda right, outputs, targets: right(outputs[:, -1:], targets[:, -1:]))
 
 
+@shows("lstm", loss_over_time="sum over steps, mean over sequences")
 @defect("words", "loss", "every tensor is 4 times the right one")
 def summed_over_time(trainer):
     """The loss is summed over the steps of a sequence, and averaged over sequences"""
