@@ -196,7 +196,7 @@ def test_a_certificate_begins_in_a_fresh_process_unless_it_is_quick(
 
     monkeypatch.setattr(certificates, "examining", lambda plan, name: lambda contender: Looked)
     folders = Folders(tmp_path / "here" / "conformance")
-    plan = certificates.planned(subject, folders)
+    plan = certificates.planned(subject, "pytorch", folders)
     workload = plan.study.workload("mlp")
     prepare(workload, folders.data / "mlp", 1, MnistSettings(source="stand-in"))
     certificates.examined(subject, plan, "mlp", folders)
