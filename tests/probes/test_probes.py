@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import chain, pairwise, product, repeat
@@ -413,14 +413,11 @@ class Refusing(Adapter):
 def test_what_cannot_be_probed_is_said() -> None:
     found = probe(Refusing(), "default", NORMALISED)
     assert tuple(found) == QUESTIONS
-    found |= answers_of(probe(Refusing(), "default", SEQUENCES), recurrent.QUESTIONS)
+    of_sequences = probe(Refusing(), "default", SEQUENCES)
+    found |= {name: of_sequences[name] for name in recurrent.QUESTIONS}
     assert set(found.values()) == {
         "not supported: no layer of any kind, for reasons that go on and on"
     }
-
-
-def answers_of(found: Mapping[str, Setting], names: Iterable[str]) -> dict[str, Setting]:
-    return {name: found[name] for name in names}
 
 
 def test_numbers_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 """Judges a contender in float32, the precision that is timed: gradients, losses, weights, fence."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 import numpy as np
 
@@ -54,12 +54,12 @@ def wrong_float32(row: CertificateRow, rounding: float) -> str:
 def wrong_moves(row: CertificateRow, rounding: float, large: Collection[str] = ()) -> str:
     """Updates that are wrong in float32 only, which the first losses may not show."""
     for step, tensors in row.astray.items():
-        exact = allowed_moves(step, rounding, bool(row.reduced))
-        limits = median_limits(tensors, *exact)
+        least, share = allowed_moves(step, rounding, bool(row.reduced))
+        more = roomier(least, (found[0] for found in tensors.values()), WORST)
         near = row.astray_attainable.get(step, {})
         for name, found in tensors.items():
-            own = exact if name in large else limits
-            typical, off = widened(own, near.get(name, (0.0, 0.0)))
+            limits = (least if name in large else more, share)
+            typical, off = widened(limits, near.get(name, (0.0, 0.0)))
             if not (found[0] <= typical and found[1] <= off):
                 if (numpy := near.get(name, (0.0, 0.0))[0]) > HALF:
                     return (
@@ -72,13 +72,6 @@ def wrong_moves(row: CertificateRow, rounding: float, large: Collection[str] = (
                     f"{found[1]:.0%} of its numbers are far away (allowed {min(off, 1):.0%})"
                 )
     return ""
-
-
-def median_limits(
-    tensors: Mapping[str, tuple[float, float]], typical: float, off: float
-) -> tuple[float, float]:
-    """The limits with more room, if the median tensor is within them."""
-    return roomier(typical, (found[0] for found in tensors.values()), WORST), off
 
 
 def wrong_again(row: CertificateRow) -> str:

@@ -105,9 +105,10 @@ TOLD = r"[\"']?(?:\s*:\s*|\s+)[\"']?"
 ISSUED = r"(?:gh[a-z]|hf|sk|glpat)[_-]\w{6,}"  # a token with the mark of who issued it
 # Secrets that need no word before them: long tokens, JSON web tokens and private keys.
 MARKED = (
-    rf"(?<![\w.-])(?:(?:gh[a-z]_|github_pat_|hf_|sk-|glpat-|xox[a-z]-)(?=[\w-]{NEAR}\d)[\w-]{{16,}}"
-    r"|AKIA[0-9A-Z]{12,}|eyJ[\w-]{6,}(?:\.[\w-]+){1,2})"
+    rf"(?:gh[a-z]_|github_pat_|hf_|sk-|glpat-|xox[a-z]-)(?=[\w-]{NEAR}\d)[\w-]{{16,}}"
+    r"|AKIA[0-9A-Z]{12,}|eyJ[\w-]{6,}(?:\.[\w-]+){1,2}"
 )
+APART = r"(?<![\w.-])"  # from what stands before
 PRIVATE_KEY = r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:[^-]|-(?!----))*"
 KEYED = [
     re.compile(f"({word}{between}){value}", re.IGNORECASE)
@@ -121,9 +122,10 @@ KEYED = [
         ("sshpass", rf"[^\n]{NEAR}?\s-p\s*", r"(?:'[^']*'|\"[^\"]*\"|\S+)"),
     )
 ]
-KEYED += [re.compile(rf"((?<![\w.-]))(?:{MARKED}|{PRIVATE_KEY})")]
+KEYED += [re.compile(rf"({APART})(?:{MARKED}|{PRIVATE_KEY})")]
 KEYS = re.compile(
-    f"{STRONG}|{WEAK}|{SIGNATURE}|authorization|basic|sshpass|{MARKED}|-----BEGIN", re.IGNORECASE
+    f"{STRONG}|{WEAK}|{SIGNATURE}|authorization|basic|sshpass|{APART}(?:{MARKED})|-----BEGIN",
+    re.IGNORECASE,
 )
 # What may replace characters other than letters and digits, when a message escapes a text, encodes
 # it for a URL, or joins its lines.

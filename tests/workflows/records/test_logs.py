@@ -24,15 +24,15 @@ def token(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("log", [b"", b"honest \xff words\n" * 3, b"ab\n" * 2**20])
 def test_a_log_keeps_its_end_without_secrets(log, tmp_path) -> None:
-    honest, told = tmp_path / "honest.log", tmp_path / "told.log"
+    honest, leaking = tmp_path / "honest.log", tmp_path / "leaking.log"
     honest.write_bytes(log)
-    told.write_bytes(log + f"no {TOKEN} at /home/me\n".encode())
-    for path in (honest, told):
+    leaking.write_bytes(log + f"no {TOKEN} at /home/me\n".encode())
+    for path in (honest, leaking):
         with path.open("a+b") as file:
             mask_log(file)
     kept = log if len(log) <= LOG else log[-LOG:].partition(b"\n")[2]
     assert honest.read_bytes() == kept and len(kept) > min(len(log) - 1, LOG - 4)
-    left = told.read_text(errors="replace")
+    left = leaking.read_text(errors="replace")
     assert left.endswith("no (secret) at /home/me\n") and len(left) <= LOG
 
 

@@ -12,7 +12,7 @@ from frameworks.workloads.layers import Layer, Shape
 from frameworks.workloads.optimisers import Optimiser
 
 Found = TypeVar("Found")
-OTHER = "other"
+OTHER, NONE = "other", "n/a"
 # A number whose low bits are lost in reduced precision: float32 keeps it, TF32 (and float16) with
 # 10 bits keeps 1 + 2^-9, and bfloat16 with 7 keeps 1, rounded or cut off.
 NUMBER = 1 + 2.0**-9 + 2.0**-12

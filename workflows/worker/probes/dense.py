@@ -12,6 +12,7 @@ from frameworks.workloads.optimisers import SGD
 from workflows.worker.probes import threads
 from workflows.worker.probes.asking import (
     KEPT,
+    NONE,
     NUMBER,
     OTHER,
     WITHIN,
@@ -99,7 +100,7 @@ def weights_kept(seen: Seen) -> Setting:
 
 
 def computing_threads(seen: Seen) -> Setting:
-    return "n/a" if seen.working is None else seen.working
+    return NONE if seen.working is None else seen.working
 
 
 QUESTIONS = {

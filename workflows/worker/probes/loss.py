@@ -17,7 +17,7 @@ from frameworks.contract import Adapter, Setting
 from frameworks.workloads import Weights, Workload, initial_weights
 from frameworks.workloads.layers import Dense
 from frameworks.workloads.optimisers import SGD
-from workflows.worker.probes.asking import OTHER, aligned, nearest, network, step
+from workflows.worker.probes.asking import NONE, OTHER, aligned, nearest, network, step
 
 RATE = 0.5
 INPUTS = np.array([[1.0, -2.0], [0.5, 3.0]], np.float32)
@@ -133,13 +133,13 @@ def loss_reduction(seen: Losses) -> Setting:
 
 def loss_of(seen: Losses) -> Setting:
     if not seen.labelled:
-        return "n/a"
+        return NONE
     return {1: "logits", 2: "probabilities"}[seen.reading.softmaxes] if seen.reading else OTHER
 
 
 def labels(seen: Losses) -> Setting:
     if not seen.labelled:
-        return "n/a"
+        return NONE
     return SHIFTS[seen.reading.shift] if seen.reading else OTHER
 
 

@@ -15,7 +15,7 @@ from frameworks.contract import Adapter, Setting
 from frameworks.workloads import Workload, leaves
 from frameworks.workloads.optimisers import SGD
 from frameworks.workloads.residual import BatchNorm
-from workflows.worker.probes.asking import OTHER, nearest, network, significant, step, trained
+from workflows.worker.probes.asking import NONE, OTHER, nearest, network, significant, step, trained
 
 SMALL = 2.0**-7  # the first feature's standard deviation
 INPUTS = np.array([[SMALL, 0.0], [-SMALL, 2.0]] * 2, np.float32)
@@ -28,7 +28,6 @@ VARIANCES = {
 }
 NAME = "batch_norm1"
 WITHIN = 1e-3  # relative
-NONE = "n/a"
 
 
 class Seen(NamedTuple):

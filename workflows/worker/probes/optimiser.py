@@ -14,7 +14,7 @@ import numpy as np
 from frameworks.contract import Adapter, Setting
 from frameworks.workloads import Workload
 from frameworks.workloads.layers import Dense
-from workflows.worker.probes.asking import network, significant, step, trained
+from workflows.worker.probes.asking import NONE, network, significant, step, trained
 
 GRADIENTS = 2.0 ** -np.arange(0.0, 41.0, 2.0)
 TARGET = 2.0**10
@@ -101,7 +101,7 @@ def effective_rate(seen: Updates) -> Setting:
 def effective_epsilon(seen: Updates) -> Setting:
     """The gradient at which updates change from proportional to constant. For the published Adam
     this is epsilon, for RMSprop `epsilon / sqrt(1 - decay)`."""
-    return seen.unknown or ("n/a" if seen.linear else significant(corner(seen)))
+    return seen.unknown or (NONE if seen.linear else significant(corner(seen)))
 
 
 def epsilon_place(seen: Updates) -> Setting:
@@ -109,7 +109,7 @@ def epsilon_place(seen: Updates) -> Setting:
     near the corner differ by a factor of 1.4. If the bias is corrected after epsilon is added,
     small second updates are larger than the first ones."""
     if seen.unknown or seen.linear or not corner(seen):
-        return seen.unknown or "n/a"
+        return seen.unknown or NONE
     off = misfits(seen)
     place = min(off, key=lambda name: off[name])
     growing = seen.second[-1] / seen.first[-1] / seen.drift > 1.2

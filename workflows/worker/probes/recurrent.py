@@ -17,10 +17,11 @@ from frameworks.workloads import Workload, leaves
 from frameworks.workloads.layers import Dense
 from frameworks.workloads.optimisers import SGD
 from frameworks.workloads.sequences import LSTM
-from workflows.worker.probes.asking import OTHER, nearest, network, step, trained
+from workflows.worker.probes.asking import NONE, OTHER, nearest, network, step, trained
 
 GATES = "ifgo"
 INPUTS = np.array([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]])  # two sequences
+BATCH = INPUTS[..., None].astype(np.float32)
 SCALES = (1.0, -1.0, 3.0, -3.0)  # of the four mini-batches
 # Drawn at random until no two candidates were within 5 % of each other in every loss.
 KERNEL = np.array([0.0, 0.875, 0.25, -0.875])
@@ -43,7 +44,6 @@ OVER_TIME: dict[str, Callable[[np.ndarray], float]] = {
     "mean over steps, sum over sequences": lambda errors: float(errors.mean(1).sum()),
     "of the last step": lambda errors: float(errors[:, -1].mean()),
 }
-NONE = "n/a"
 
 
 class How(NamedTuple):
@@ -109,8 +109,7 @@ def observe(adapter: Adapter, variant: str, workload: Workload) -> Seen | None:
         asked = network(LSTM(1), shape=(len(INPUTS.T), 1), batch=len(INPUTS), optimiser=SGD(rate))
         given = {"lstm1.kernel": KERNEL, "lstm1.recurrent": RECURRENT, "lstm1.bias": BIAS}
         trainer, _ = trained(adapter, variant, asked, given)
-        inputs = INPUTS[..., None].astype(np.float32)
-        found.append([step(trainer, scale * inputs, np.zeros_like(inputs)) for scale in scales])
+        found.append([step(trainer, scale * BATCH, np.zeros_like(BATCH)) for scale in scales])
     (*losses, again), (_, last) = found
     how = nearest(losses, candidates(), WITHIN)
     return Seen(how, losses[0], again, last, over_time(adapter, variant, workload.loss))
@@ -125,7 +124,7 @@ def over_time(adapter: Adapter, variant: str, kind: str) -> str:
         classes=2,
     )  # fmt: skip
     trainer, _ = trained(adapter, variant, asked, {"dense1.kernel": np.array([[1.0, -1.0]])})
-    found = step(trainer, INPUTS[..., None].astype(np.float32), LABELS)
+    found = step(trainer, BATCH, LABELS)
     return nearest(found, losses_over_time(), WITHIN) or OTHER
 
 
@@ -135,23 +134,11 @@ def losses_over_time() -> dict[str, float]:
     return {name: put_together(errors) for name, put_together in OVER_TIME.items()}
 
 
-def lstm_gates(seen: Seen | None) -> Setting:
+def of_the_way(seen: Seen | None, read: Callable[[How], Setting]) -> Setting:
+    """What is read off the way in which the losses are those of an LSTM."""
     if not seen:
         return NONE
-    return ", ".join(seen.how.order) if seen.how else OTHER
-
-
-def lstm_activation(seen: Seen | None) -> Setting:
-    if not seen:
-        return NONE
-    return seen.how.activation if seen.how else OTHER
-
-
-def lstm_forget_bias(seen: Seen | None) -> Setting:
-    """What is added to the forget gate beside its bias."""
-    if not seen:
-        return NONE
-    return seen.how.forget if seen.how else OTHER
+    return read(seen.how) if seen.how else OTHER
 
 
 def lstm_state(seen: Seen | None) -> Setting:
@@ -162,23 +149,21 @@ def lstm_state(seen: Seen | None) -> Setting:
 
 def lstm_biases(seen: Seen | None) -> Setting:
     """How many biases are trained that are added to each other."""
-    if not seen:
-        return NONE
-    if not seen.how:
-        return OTHER
-    counts = {count: updated(seen.how, count) for count in (1, 2)}
-    return nearest(seen.updated, counts, WITHIN) or OTHER
+
+    def read(how: How) -> Setting:
+        assert seen
+        counts = {count: updated(how, count) for count in (1, 2)}
+        return nearest(seen.updated, counts, WITHIN) or OTHER
+
+    return of_the_way(seen, read)
 
 
-def loss_over_time(seen: Seen | None) -> Setting:
-    return seen.over_time if seen else NONE
-
-
-QUESTIONS = {
-    "lstm_gates": lstm_gates,
-    "lstm_activation": lstm_activation,
-    "lstm_forget_bias": lstm_forget_bias,
+QUESTIONS: dict[str, Callable[[Seen | None], Setting]] = {
+    "lstm_gates": lambda seen: of_the_way(seen, lambda how: ", ".join(how.order)),
+    "lstm_activation": lambda seen: of_the_way(seen, lambda how: how.activation),
+    # what is added to the forget gate beside its bias
+    "lstm_forget_bias": lambda seen: of_the_way(seen, lambda how: how.forget),
     "lstm_state": lstm_state,
     "lstm_biases": lstm_biases,
-    "loss_over_time": loss_over_time,
+    "loss_over_time": lambda seen: seen.over_time if seen else NONE,
 }
