@@ -49,6 +49,7 @@ LEAST_SECRET = 4  # characters of a secret
 CLEAR = 8  # characters that no honest text has by chance
 KNOWN = 20_000  # characters of a long text that are looked through
 LOG = 2**18  # bytes of a log; to look through it takes half a second
+CUT_OFF = 2**13  # characters behind a cut, which may be of half a secret, such as a private key
 
 # Variables whose values are secrets, wherever they turn up.
 HOLDS_SECRET = re.compile(
@@ -205,14 +206,15 @@ def mask_log(log: IO[bytes], most: int = LOG) -> None:
 
     Args:
         log: opened to append and to read.
-        most: bytes; of a line that is cut there, nothing stays, because half a secret is not known.
+        most: bytes; the first `CUT_OFF` characters of these go, because half a secret is not known.
     """
     with suppress(OSError):
         size = os.fstat(log.fileno()).st_size
         printed = os.pread(log.fileno(), most, max(size - most, 0)).decode(errors="replace")
-        if size > most:
-            printed = printed.partition("\n")[2]
         left = without_secrets(printed)
+        if size > most:
+            left = left[CUT_OFF:]
+            left = left.partition("\n")[2] or left  # a whole line, if it has one
         if size > most or left != printed:
             log.truncate(0)
             log.write(left.encode(errors="replace"))
