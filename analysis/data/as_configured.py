@@ -22,6 +22,11 @@ MNIST, STAND_IN = "mnist", "stand-in"
 BESIDE_LAYERS = {"from", "batch", "samples", "optimiser", "certificate"}
 JUDGING = ("margin", "confidence", "target_precision")
 NAMED = 3  # names in a message; more are counted
+# What all recorded configurations have. Without them nothing would be compared with them.
+SAID = ("certificate", "confidence", "contenders", "contest", "devices", "interpreters", "margin",
+        "mnist", "reference", "replicates", "seed", "smoke", "study", "tf32", "threads", "title",
+        "workloads")  # fmt: skip
+SCHEDULE = ("warmup", "rounds", "turn", "discard")
 
 
 def dataset_faults(dataset: DatasetRecord, work: Workload, study: StudyRecord) -> Iterator[str]:
@@ -85,6 +90,11 @@ def study_faults(study: StudyRecord) -> Iterator[str]:
 def plan_faults(records: MachineRecords) -> Iterator[str]:
     """Check that the study measured what its configuration asks for, and nothing else."""
     asked = records.study.configuration
+    schedule = asked.get("contest", {})
+    lacking = [key for key in SAID if key not in asked]
+    lacking += [f"contest.{key}" for key in SCHEDULE if "contest" in asked and key not in schedule]
+    if lacking:
+        yield f"study.configuration: without {few(lacking, NAMED)}, which every study records"
     for key, other in confused(titles := records.study.titles):
         yield f"study.titles: {titles[key]!r} is a name of {other}, too"
     if (workloads := asked.get("workloads")) is not None:
@@ -95,18 +105,18 @@ def plan_faults(records: MachineRecords) -> Iterator[str]:
             members(name, entry)
         except ValueError as error:
             yield f"study.configuration.sweeps.{name:.80}: {shown(error)}"
-    if (entries := asked.get("contenders")) is not None:
+    if (entries := asked.get("contenders")) is not None and records.contests:
         yield from contender_faults(records, entries)
-    rounds = asked.get("contest", {}).get("rounds")
+    rounds = schedule.get("rounds")
     groups = defaultdict[str, set[int]](set)
     everybody: dict[str, None] = {}
     for contest in records.contests:
         groups[contest.group or contest.workload].add(contest.replicate)
         everybody |= dict.fromkeys(one.name for one in contest.contenders)
     for contest in records.contests:
-        if lacking := [*everybody.keys() - {one.name for one in contest.contenders}]:
+        if absent := sorted(everybody.keys() - {one.name for one in contest.contenders}):
             where = f"contests: {contest.workload}, replicate {contest.replicate}"
-            yield f"{where}: without {few(sorted(lacking), NAMED)}, which others have"
+            yield f"{where}: without {few(absent, NAMED)}, which others have"
         if rounds not in (None, own := len(contest.order)):
             yield (
                 f"contests: {contest.workload}, replicate {contest.replicate}: its order has "

@@ -279,9 +279,27 @@ def make_records(recipe: Recipe, contests: list[r.ContestRecord]) -> MachineReco
             command="snakemake --cores 1"
             + (" --configfile config/smoke.yaml" if recipe.smoke else ""),
             configuration={
+                **dict.fromkeys(("smoke", "title", "reference", "margin", "confidence")),
                 "study": recipe.study,
                 "replicates": recipe.replicates,
                 "seed": 1,
+                "tf32": False,
+                "interpreters": {},
+                "certificate": {},
+                "mnist": {},
+                "threads": [1],
+                "devices": ["cpu"],
+                "workloads": {name: {} for name in recipe.workloads},
+                "contenders": [
+                    {
+                        "framework": one.framework,
+                        "variants": [one.variant],
+                        "devices": [one.device],
+                        "threads": [one.threads],
+                    }
+                    for one in [*recipe.contenders, *make_missing(recipe)]
+                    if one.framework not in r.UNCOMPARED and "+" not in one.variant
+                ],
                 "controls": {"alone": recipe.alone},
                 "contest": {
                     "warmup": recipe.warmup,

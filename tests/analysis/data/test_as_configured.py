@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from analysis.data.as_configured import size_faults
+from analysis.data.as_configured import SAID, SCHEDULE, size_faults
 from analysis.data.contradictions import contradictions
 from frameworks.description import PARTS
 from frameworks.formats import FORMATS
@@ -157,6 +157,12 @@ def fallen(records: MachineRecords) -> None:
          f"and 1{39 * '0'}: in the configuration, and not in the records"),
         (lambda one: one.study.configuration["contenders"][0].update(devices=["cpu", "9" * 1500]),
          f"contenders: pytorch default {24 * '9'}, "),
+        *((lambda one, key=key: one.study.configuration.pop(key), f"configuration: without {key},")
+          for key in SAID),
+        *((lambda one, key=key: one.study.configuration["contest"].pop(key),
+           f"configuration: without contest.{key}, which every study records") for key in SCHEDULE),
+        (lambda one: one.study.configuration.clear(),
+         "configuration: without certificate, confidence, contenders and 14 more, which every"),
     ],
 )  # fmt: skip
 def test_what_the_configuration_does_not_say(

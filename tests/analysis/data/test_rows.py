@@ -83,6 +83,13 @@ def controlled(records: MachineRecords) -> ContenderRecord:
     return next(one for one in records.contests[0].contenders if one.variant.endswith("+10%"))
 
 
+def ask_for(records: MachineRecords, contender: ContenderRecord) -> None:
+    """Have the contender in the configuration."""
+    names = contender.framework, contender.variant, contender.device
+    entry = {"framework": names[0], "variants": [names[1]], "devices": [names[2]]}
+    records.study.configuration["contenders"].append({**entry, "threads": [contender.threads]})
+
+
 def test_what_can_be_is_read(whole: tuple[MachineRecords, pd.DataFrame], tmp_path: Path) -> None:
     (machine,) = load([stored(tmp_path, *whole)])
     assert len(machine.batches) == len(whole[1])
@@ -253,6 +260,7 @@ def test_a_measured_contender_without_mini_batches(
     nobody = measured(records).model_copy(update={"variant": "other"})
     for contest in records.contests:
         contest.contenders.append(nobody)
+    ask_for(records, nobody)
     with pytest.raises(RecordError, match=r"no mini-batches of .*, which a contest record says"):
         load([stored(tmp_path, records, whole[1])])
 
@@ -354,7 +362,14 @@ def test_a_measured_contender_without_mini_batches(
             lambda one: setattr(controlled(one), "runs", "default"),
             "runs: 'default' of pytorch/tuned.10%",
         ),
-        (lambda one: setattr(controlled(one), "runs", ""), "runs: '' of pytorch/tuned.10%"),
+        (
+            lambda one: setattr(controlled(one), "runs", ""),
+            r"pytorch tuned\+10% cpu: in the records",
+        ),
+        (
+            lambda one: (ask_for(one, controlled(one)), setattr(controlled(one), "runs", "")),
+            "runs: '' of pytorch/tuned.10%",
+        ),
         (
             lambda one: setattr(measured(one), "slowed_by", 0.1),
             f"slowed_by, loader: 0.1, '' of {WHO}",
