@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from workflows.machine import fingerprint as machine
-from workflows.machine import gpu
+from workflows.machine import fingerprint, gpu
 
 POWERCAP = "sys/class/powercap"
 READ, NOT_READ = "read before and after each turn", "not read: "
@@ -64,7 +63,7 @@ def packages() -> dict[str, Meter]:
     """The counter of each processor package; none if one of them cannot be read."""
     found = {}
     for zone in zones():
-        folder = machine.SYSTEM / POWERCAP / zone
+        folder = fingerprint.SYSTEM / POWERCAP / zone
         try:
             values = [
                 int((folder / name).read_text()) for name in ("energy_uj", "max_energy_range_uj")
@@ -77,11 +76,11 @@ def packages() -> dict[str, Meter]:
 
 def zones() -> list[str]:
     """The folders of the packages, and not of their parts or the whole platform."""
-    found = sorted((machine.SYSTEM / POWERCAP).glob("intel-rapl:*"))
+    found = sorted((fingerprint.SYSTEM / POWERCAP).glob("intel-rapl:*"))
     return [
         zone.name
         for zone in found
-        if machine.read(f"{POWERCAP}/{zone.name}/name").startswith("package")
+        if fingerprint.read(f"{POWERCAP}/{zone.name}/name").startswith("package")
     ]
 
 
@@ -95,7 +94,7 @@ def described() -> dict[str, str]:
 
 
 def silence() -> str:
-    if not (machine.SYSTEM / POWERCAP).is_dir():
+    if not (fingerprint.SYSTEM / POWERCAP).is_dir():
         return f"this machine's processor does not tell it (no /{POWERCAP})"
     if not zones():
         return f"this machine's processor does not tell it (no package in /{POWERCAP})"

@@ -12,8 +12,7 @@ from typing import Any
 
 import psutil  # type: ignore[import-untyped]
 
-from workflows.machine import energy, gpu
-from workflows.machine import fingerprint as machine
+from workflows.machine import energy, fingerprint, gpu
 from workflows.machine.fingerprint import printed, read
 from workflows.machine.tuning import variables
 
@@ -54,7 +53,7 @@ def summary(parts: dict[str, Any]) -> str:
     return ", ".join(
         (
             f"{parts['cpu']['model']} ({cores} core{'' if cores == 1 else 's'})",
-            f"{machine.memory_as_sold(psutil.virtual_memory().total)} GiB",
+            f"{fingerprint.memory_as_sold(psutil.virtual_memory().total)} GiB",
             *where,
             f"{platform.system()} {kernel[0] if kernel else platform.release()}",
             *(counted or ["no GPU"]),
@@ -64,16 +63,17 @@ def summary(parts: dict[str, Any]) -> str:
 
 def cpu() -> dict[str, Any]:
     """The processor: cores, frequencies in MHz, caches in KiB (one instance), settings."""
-    first = machine.processor() or processor_elsewhere()
+    first = fingerprint.processor() or processor_elsewhere()
     flags = first.get("flags", first.get("Features", "")).split()
-    governors = (machine.SYSTEM / CPU).glob("cpu[0-9]*/cpufreq/scaling_governor")
+    governors = (fingerprint.SYSTEM / CPU).glob("cpu[0-9]*/cpufreq/scaling_governor")
+    nodes = fingerprint.SYSTEM / "sys/devices/system/node"
     return {
-        "model": machine.cpu_model(),
+        "model": fingerprint.cpu_model(),
         "vendor": first.get("vendor_id", first.get("CPU implementer", "")),
         "architecture": platform.machine(),
         "physical": psutil.cpu_count(logical=False),
         "logical": psutil.cpu_count(),
-        "available": machine.available_cores(),
+        "available": fingerprint.available_cores(),
         "quota": read("sys/fs/cgroup/cpu.max"),
         "smt": {"1": "on", "0": "off"}.get(read(f"{CPU}/smt/active"), NOT_READABLE),
         "mhz": frequencies(),
@@ -81,7 +81,7 @@ def cpu() -> dict[str, Any]:
         "flags": sorted(flag for flag in set(flags) if FLAGS.fullmatch(flag)),
         "governor": ", ".join(sorted({read(str(core)) for core in governors})) or NOT_READABLE,
         "turbo": turbo(),
-        "numa_nodes": len(list((machine.SYSTEM / "sys/devices/system/node").glob("node[0-9]*"))),
+        "numa_nodes": len(list(nodes.glob("node[0-9]*"))),
     }
 
 
@@ -96,7 +96,7 @@ def processor_elsewhere() -> dict[str, str]:
 def caches() -> dict[str, int]:
     """KiB of each cache that the first core sees. (py-cpuinfo takes its L2 for an L3.)"""
     sizes = {}
-    for path in sorted((machine.SYSTEM / CPU / "cpu0/cache").glob("index*")):
+    for path in sorted((fingerprint.SYSTEM / CPU / "cpu0/cache").glob("index*")):
         kind = {"Data": "d", "Instruction": "i"}.get(read(f"{path}/type"), "")
         sizes[f"L{read(f'{path}/level')}{kind}"] = read(f"{path}/size").removesuffix("K")
     for level in () if sizes else ("l1d", "l2", "l3"):
@@ -145,11 +145,11 @@ def memory() -> dict[str, Any]:
 
 def virtualisation() -> dict[str, Any]:
     """Virtual machine and container, as far as they can be detected."""
-    hypervisor = "hypervisor" in machine.processor().get("flags", "").split()
+    hypervisor = "hypervisor" in fingerprint.processor().get("flags", "").split()
     kind = printed("systemd-detect-virt", "--vm").removesuffix("none")
     container = printed("systemd-detect-virt", "--container").removesuffix("none")
     for name, file in (("Docker", ".dockerenv"), ("Podman", "run/.containerenv")):
-        container = container or (name if (machine.SYSTEM / file).exists() else "")
+        container = container or (name if (fingerprint.SYSTEM / file).exists() else "")
     return {
         "hypervisor": hypervisor,
         "machine": {"kvm": "KVM", "": "unknown" if hypervisor else ""}.get(kind, kind),

@@ -22,7 +22,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from workflows.machine import fingerprint as machine
+from workflows.machine import fingerprint
 from workflows.machine.energy import Reading, joules_between, reading
 
 MOST = 200  # processes that a worker has started; more would take too long to read
@@ -124,7 +124,7 @@ def grown(before: Counters, after: Counters, cores: Iterable[int], what: str) ->
 
 def lines(name: str) -> list[str]:
     """The lines of a small file of the system, none if it cannot be read."""
-    with suppress(OSError, UnicodeDecodeError), (machine.SYSTEM / name).open() as file:
+    with suppress(OSError, UnicodeDecodeError), (fingerprint.SYSTEM / name).open() as file:
         return file.readlines()
     return []
 
@@ -151,7 +151,7 @@ def threads(pid: int) -> dict[int, Schedule]:
         children = "".join(lines(f"proc/{process}/task/{process}/children")).split()
         processes += map(int, children[: MOST - len(processes)])
         with suppress(OSError):
-            for task in (machine.SYSTEM / f"proc/{process}/task").iterdir():
+            for task in (fingerprint.SYSTEM / f"proc/{process}/task").iterdir():
                 with suppress(ValueError):  # a thread that just ended has no line
                     ran, waited, _ = map(int, "".join(lines(f"{task}/schedstat")).split())
                     found[int(task.name)] = Schedule(ran, waited)
@@ -160,7 +160,7 @@ def threads(pid: int) -> dict[int, Schedule]:
 
 def frequency(cores: Iterable[int]) -> float | None:
     """Mean MHz of the cores now, from cpufreq, else from /proc/cpuinfo (x86 only)."""
-    folder = machine.SYSTEM / CPU
+    folder = fingerprint.SYSTEM / CPU
     with suppress(OSError, ValueError):
         khz = [int((folder / f"cpu{c}/cpufreq/scaling_cur_freq").read_text()) for c in cores]
         return fmean(khz) / 1000 if khz else None
@@ -178,7 +178,7 @@ def frequency(cores: Iterable[int]) -> float | None:
 
 def throttles(cores: Iterable[int]) -> int | None:
     """How often heat has slowed these cores or their packages so far."""
-    folders = [machine.SYSTEM / CPU / f"cpu{core}/thermal_throttle" for core in cores]
+    folders = [fingerprint.SYSTEM / CPU / f"cpu{core}/thermal_throttle" for core in cores]
     counts = [count(folder / name) for folder in folders for name in THROTTLED]
     known = [number for number in counts if number is not None]
     return sum(known) if known else None

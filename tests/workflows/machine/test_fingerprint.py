@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from workflows.machine import fingerprint as machine
+from workflows.machine import fingerprint
 from workflows.machine.gpu import Gpu
 from workflows.planning.code import ROOT
 
@@ -27,16 +27,16 @@ def made_up(monkeypatch, files, tmp_path):
 
     def memory(total):
         monkeypatch.setattr(
-            machine.psutil, "virtual_memory", lambda: SimpleNamespace(total=int(total))
+            fingerprint.psutil, "virtual_memory", lambda: SimpleNamespace(total=int(total))
         )
 
     def cores(count):
-        monkeypatch.setattr(machine, "available_cores", lambda: list(range(count)))
+        monkeypatch.setattr(fingerprint, "available_cores", lambda: list(range(count)))
 
     def commands(answers):
-        monkeypatch.setattr(machine, "printed", lambda *c, **_: answers.get(c[0], ""))
+        monkeypatch.setattr(fingerprint, "printed", lambda *c, **_: answers.get(c[0], ""))
 
-    monkeypatch.setattr(machine.platform, "node", lambda: "secret-host")
+    monkeypatch.setattr(fingerprint.platform, "node", lambda: "secret-host")
     files("proc/cpuinfo", EPYC + "\nprocessor\t: 1\nmodel name\t: Another\n")
     files("etc/machine-id", "3d1219c7c4c5404aaa1f6d2a48adfda4\n")
     memory(23.5 * 2**30)
@@ -68,12 +68,12 @@ def test_two_processes_agree():
         ).stdout.strip()
         for seed in "12"
     ]
-    assert names == [machine.fingerprint()] * 2
+    assert names == [fingerprint.fingerprint()] * 2
 
 
 def test_this_machine_has_a_valid_folder_name(tmp_path):
-    name = machine.fingerprint()
-    assert machine.NAME.fullmatch(name)
+    name = fingerprint.fingerprint()
+    assert fingerprint.NAME.fullmatch(name)
     (tmp_path / name).mkdir()
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
@@ -82,23 +82,23 @@ def test_this_machine_has_a_valid_folder_name(tmp_path):
 def test_it_is_quick_enough_for_every_parse_of_the_snakefile():
     def took():
         begin = time.perf_counter()
-        machine.fingerprint()
+        fingerprint.fingerprint()
         return time.perf_counter() - begin
 
     assert min(took() for _ in range(3)) < 0.05
 
 
 def test_the_name_is_readable_and_tells_nothing_personal(made_up):
-    name = machine.fingerprint()
+    name = fingerprint.fingerprint()
     assert name.startswith("amd-epyc-9b14-2c-24gb-")
     assert len(name.rpartition("-")[2]) == 6
     assert "3d1219" not in name and "secret" not in name
 
 
 def test_memory_that_the_kernel_keeps_does_not_matter(made_up):
-    before = machine.fingerprint()
+    before = fingerprint.fingerprint()
     made_up.memory(23.1 * 2**30)
-    assert machine.fingerprint() == before
+    assert fingerprint.fingerprint() == before
 
 
 @pytest.mark.parametrize(
@@ -106,55 +106,55 @@ def test_memory_that_the_kernel_keeps_does_not_matter(made_up):
     [(0.96, 1), (7.6, 8), (15.5, 16), (16, 16), (31.2, 32), (188.5, 192), (503, 512)],
 )
 def test_memory_as_sold(gib, sold):
-    assert machine.memory_as_sold(int(gib * 2**30)) == sold
+    assert fingerprint.memory_as_sold(int(gib * 2**30)) == sold
 
 
 def test_another_machine_has_another_name(made_up):
-    names = [machine.fingerprint()]
+    names = [fingerprint.fingerprint()]
     made_up.put("etc/machine-id", "another\n")
-    names.append(machine.fingerprint())
+    names.append(fingerprint.fingerprint())
     made_up.cores(1)
-    names.append(machine.fingerprint())
+    names.append(fingerprint.fingerprint())
     made_up.memory(47 * 2**30)
-    names.append(machine.fingerprint())
+    names.append(fingerprint.fingerprint())
     gpu(made_up, "NVIDIA H200")
-    names.append(machine.fingerprint())
+    names.append(fingerprint.fingerprint())
     made_up.put("proc/cpuinfo", ARM)
-    names.append(machine.fingerprint())
+    names.append(fingerprint.fingerprint())
     assert len({name.rpartition("-")[2] for name in names}) == len(names)
 
 
 def test_gpus_are_in_the_name_without_running_anything(made_up, monkeypatch):
-    monkeypatch.setattr(machine, "gpus", lambda: pytest.fail("NVML takes too long"))
+    monkeypatch.setattr(fingerprint, "gpus", lambda: pytest.fail("NVML takes too long"))
     gpu(made_up, "NVIDIA H100 80GB HBM3", "NVIDIA H100 80GB HBM3")
-    assert "-24gb-2x-h100-80gb-hbm3-" in machine.fingerprint()
+    assert "-24gb-2x-h100-80gb-hbm3-" in fingerprint.fingerprint()
 
 
 def test_a_gpu_that_the_driver_has_not_started_is_asked_for(made_up, monkeypatch):
     gpu(made_up, "Unknown")
-    monkeypatch.setattr(machine, "gpus", lambda: [Gpu("NVIDIA H200", "570.86.15", 143771)])
-    assert machine.gpu_names() == ["NVIDIA H200"]
+    monkeypatch.setattr(fingerprint, "gpus", lambda: [Gpu("NVIDIA H200", "570.86.15", 143771)])
+    assert fingerprint.gpu_names() == ["NVIDIA H200"]
 
 
 def test_the_host_name_stands_in_for_a_missing_machine_id(made_up, monkeypatch):
     made_up.put("etc/machine-id", "")
-    before = machine.fingerprint()
-    monkeypatch.setattr(machine.platform, "node", lambda: "other-host")
-    assert machine.fingerprint() != before
+    before = fingerprint.fingerprint()
+    monkeypatch.setattr(fingerprint.platform, "node", lambda: "other-host")
+    assert fingerprint.fingerprint() != before
 
 
 def test_macos_by_sysctl(made_up, monkeypatch):
     (made_up.root / "proc/cpuinfo").unlink()
     (made_up.root / "etc/machine-id").unlink()
-    monkeypatch.setattr(machine.platform, "system", lambda: "Darwin")
+    monkeypatch.setattr(fingerprint.platform, "system", lambda: "Darwin")
     made_up.commands({"sysctl": "Apple M2 Pro", "ioreg": '  "IOPlatformUUID" = "AB-12"\n'})
-    assert machine.fingerprint().startswith("apple-m2-pro-2c-24gb-")
-    assert machine.identity() == "AB-12"
+    assert fingerprint.fingerprint().startswith("apple-m2-pro-2c-24gb-")
+    assert fingerprint.identity() == "AB-12"
 
 
 def test_nothing_readable_still_gives_a_name(made_up, monkeypatch):
-    monkeypatch.setattr(machine, "SYSTEM", made_up.root / "nowhere")
-    assert machine.NAME.fullmatch(machine.fingerprint())
+    monkeypatch.setattr(fingerprint, "SYSTEM", made_up.root / "nowhere")
+    assert fingerprint.NAME.fullmatch(fingerprint.fingerprint())
 
 
 @pytest.mark.parametrize(
@@ -170,33 +170,33 @@ def test_nothing_readable_still_gives_a_name(made_up, monkeypatch):
     ],
 )
 def test_slug(model, short):
-    assert machine.slug(model) == short
+    assert fingerprint.slug(model) == short
 
 
 def test_a_chosen_name_wins(monkeypatch):
     monkeypatch.setenv("SAMESTEP_MACHINE", "node_7.gpu-a")
-    assert machine.fingerprint() == "node_7.gpu-a"
+    assert fingerprint.fingerprint() == "node_7.gpu-a"
 
 
 @pytest.mark.parametrize("name", ["a/b", "..", ".hidden", "-flag", "two words", "x" * 101, "é"])
 def test_a_chosen_name_must_be_a_folder_name(monkeypatch, name):
     monkeypatch.setenv("SAMESTEP_MACHINE", name)
     with pytest.raises(ValueError, match="SAMESTEP_MACHINE"):
-        machine.fingerprint()
+        fingerprint.fingerprint()
 
 
 def test_a_command_that_hangs_counts_as_missing():
-    assert machine.printed("sleep", "5", timeout_s=0.1) == ""
+    assert fingerprint.printed("sleep", "5", timeout_s=0.1) == ""
 
 
 def test_available_cores_with_and_without_affinity(monkeypatch):
-    cores = machine.available_cores()
+    cores = fingerprint.available_cores()
     assert cores and cores == sorted(set(cores))
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
-    assert machine.available_cores() == [0, 1, 2]
+    assert fingerprint.available_cores() == [0, 1, 2]
 
 
 def test_only_the_first_core_is_read(made_up):
-    assert machine.processor()["model name"] == "AMD EPYC 9B14 96-Core Processor"
-    assert machine.read("nowhere") == ""
+    assert fingerprint.processor()["model name"] == "AMD EPYC 9B14 96-Core Processor"
+    assert fingerprint.read("nowhere") == ""
