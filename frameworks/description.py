@@ -177,6 +177,8 @@ class Framework:
     operations: Table = ()
     # Whether its adapter offers the framework's own loader of mini-batches (`Adapter.loader`).
     loader: bool = False
+    # Why the package cannot be loaded. The registry sets it, so that contenders are rows.
+    unloadable: str = ""
 
     @property
     def texts(self) -> Iterator[str]:

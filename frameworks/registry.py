@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.metadata
+import json
 import os
 import re
 import subprocess
@@ -13,14 +14,17 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from frameworks.contract import Adapter, Conditions, Framework
+from frameworks.contract import Adapter, Conditions, Framework, Variant
 from frameworks.description import VERSIONED
 
 GROUP = "samestep.frameworks"  # entry points: `name = "module:FRAMEWORK"`
 LOADING_S = 60.0  # within which a package describes its framework
-LOADED = "SAMESTEP_LOADED"  # an environment variable: modules that this command has tried already
+# An environment variable, as JSON: what came of the modules (`abacus`) and the descriptions
+# (`abacus:FRAMEWORK`) that this command has tried to load.
+LOADED = "SAMESTEP_LOADED"
+REASON = 1000  # characters of why a package cannot be loaded
 ALIVE = 77  # the exit code of a process that a package's import has neither ended nor killed
-# Exceptions are no matter here: `framework` reports them.
+# Exceptions are no matter here: `described` reports them.
 TRIAL = f"""
 import importlib, os, sys
 try:
@@ -42,17 +46,35 @@ def names() -> list[str]:
     return sorted({*bundled(), *entry_points()})
 
 
+class AnyVariant(dict[str, Variant]):
+    """Whatever variants a configuration names of a framework that cannot be loaded."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __missing__(self, name: str) -> Variant:
+        return Variant("")
+
+
 def framework(name: str) -> Framework:
     """A framework's description, by its name. A folder takes precedence over an entry point. Only
-    the module of the description is imported. `jax-0.10.1` is `jax` in that version.
+    the module of the description is imported. `jax-0.10.1` is `jax` in that version. If
+    `try_to_load` could not load it, the description is `unloadable`.
 
     Raises:
-        UnknownFramework: no framework has this name (the message lists all names), or its
-            package cannot be loaded.
+        UnknownFramework: no framework has this name (the message lists all names), or it cannot
+            be loaded.
     """
+    if own := one_version(name):
+        return own
+    if reason := tried().get(place(name)):
+        return Framework(name, name, (), "", "", AnyVariant(), unloadable=reason)
+    return described(name)
+
+
+def described(name: str) -> Framework:
+    """The description that a folder or a package has. Raises UnknownFramework."""
     try:
-        if own := one_version(name):
-            return own
         if name in bundled():
             offered = importlib.import_module(f"frameworks.{name}").FRAMEWORK
         elif name in (packages := entry_points()):
@@ -73,23 +95,42 @@ def framework(name: str) -> Framework:
     return offered
 
 
-def require_loadable(name: str) -> None:
-    """Import a package's description in a process of its own first, so that an import that crashes
-    or waits for ever ends nothing but that process.
+def try_to_load(name: str) -> None:
+    """Import a framework's description, a package's in a process of its own first, so that an
+    import that crashes or waits for ever ends nothing but that process. This process and those that
+    it starts know what came of it: what cannot be loaded costs a study no other framework."""
+    found = VERSIONED.fullmatch(name)
+    own = found["base"] if found and name not in names() else name
+    at, known = place(own), tried()
+    if not at or at in known:
+        return
+    module = at.partition(":")[0]
+    if own not in bundled() and module not in known:
+        known[module] = fatal(module)
+    known[at] = ""
+    if reason := known.get(module):
+        known[at] = f"framework {own!r} cannot be loaded: importing {module} {reason}"
+    else:
+        try:
+            described(own)
+        except UnknownFramework as error:
+            text = "".join(c if c.isprintable() else " " for c in str(error))
+            known[at] = " ".join(text.split())[:REASON]
+    os.environ[LOADED] = json.dumps(known)
 
-    Raises:
-        UnknownFramework: the import has ended its process, or lasted longer than `LOADING_S`.
-    """
+
+def place(name: str) -> str:
+    """Where a framework's description is (`abacus:FRAMEWORK`), "" if nothing has this name."""
     if name in bundled():
-        return
-    package, tried = entry_points().get(name), os.environ.get(LOADED, "").split()
-    if not package or package.module in tried:
-        return
-    if reason := fatal(package.module):
-        raise UnknownFramework(
-            f"framework {name!r} cannot be loaded: importing {package.module} {reason}"
-        )
-    os.environ[LOADED] = " ".join([*tried, package.module])  # for all jobs of the study, too
+        return f"frameworks.{name}:FRAMEWORK"
+    package = entry_points().get(name)
+    return package.value if package else ""
+
+
+def tried() -> dict[str, str]:
+    """What was tried, and why it cannot be loaded, "" if it can."""
+    found: dict[str, str] = json.loads(os.environ.get(LOADED) or "{}")
+    return found
 
 
 def fatal(module: str) -> str:

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field
 from rich.text import Text
 
 from frameworks import registry
-from frameworks.registry import UnknownFramework
 from samestep.terminal import console, table, unknown
 
 
@@ -54,10 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def seen(name: str, detect: bool) -> Seen:
-    try:
-        description = registry.framework(name)
-    except UnknownFramework as error:
-        return Seen(name, origin(name), problem=str(error))
+    registry.try_to_load(name)
+    description = registry.framework(name)
+    if description.unloadable:
+        return Seen(name, origin(name), problem=description.unloadable)
     versions = registry.versions(description)
     missing = "" if versions else f"not installed: {description.install}"
     every = description.variants.items()

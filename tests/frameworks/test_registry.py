@@ -1,6 +1,8 @@
 """Finding frameworks: folders, entry points, and packages that do not load."""
 
+import json
 import os
+import re
 import shutil
 
 import pytest
@@ -82,22 +84,34 @@ def test_an_import_that_ends_its_process_ends_no_other(tmp_path, monkeypatch, mo
     name = f"fatal{len(module)}"
     offer(tmp_path, monkeypatch, name, module)
     monkeypatch.setattr(registry, "LOADING_S", 2.0)
-    with pytest.raises(registry.UnknownFramework, match=f"importing {name}_it {message}"):
-        registry.require_loadable(name)
+    monkeypatch.setenv(registry.LOADED, "")
+    registry.try_to_load(name)
+    assert re.search(f"importing {name}_it {message}", registry.framework(name).unloadable)
 
 
-def test_an_import_that_raises_is_reported_with_its_message(tmp_path, monkeypatch):
-    offer(tmp_path, monkeypatch, "raising", "import no_such_module")
-    registry.require_loadable("raising")
+def test_a_framework_that_cannot_be_loaded_has_the_variants_that_are_asked_for(
+    tmp_path, monkeypatch
+):
+    offer(tmp_path, monkeypatch, "raising", "raise RuntimeError('a\\n\\x1b b' + 'c' * 2000)")
+    monkeypatch.setenv(registry.LOADED, "")
+    registry.try_to_load("raising")
+    found = registry.framework("raising")
+    assert found.unloadable.startswith("framework 'raising' cannot be loaded: RuntimeError: a bc")
+    assert len(found.unloadable) <= registry.REASON
+    assert "odd" in found.variants and found.variants["odd"].ranked
+    assert registry.framework("raising-1.0").unloadable == found.unloadable
+    assert not registry.framework("pytorch").unloadable
 
 
 def test_an_import_is_tried_once_for_a_study_and_all_its_jobs(tmp_path, monkeypatch):
     offer(tmp_path, monkeypatch, "counted", f"open({str(tmp_path / 'tries')!r}, 'a').write('.')")
-    monkeypatch.setenv(registry.LOADED, "another")
+    monkeypatch.setenv(registry.LOADED, '{"another": ""}')
     for _ in range(2):
-        registry.require_loadable("counted")
-    assert (tmp_path / "tries").read_text() == "."
-    assert os.environ[registry.LOADED] == "another counted_it"
+        registry.try_to_load("counted-1.0")
+    assert (tmp_path / "tries").read_text() == ".."  # in its own process, and in this one
+    known = json.loads(os.environ[registry.LOADED])
+    assert known.keys() == {"another", "counted_it", "counted_it:FRAMEWORK"}
+    assert registry.framework("counted").unloadable == known["counted_it:FRAMEWORK"] != ""
 
 
 def test_the_contract_names_each_setting_once():

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from frameworks.description import NAME as OFFERED
 from frameworks.description import VERSION
 from frameworks.device import DEVICES
-from frameworks.registry import UnknownFramework, framework, require_loadable
+from frameworks.registry import UnknownFramework, framework, try_to_load
 from frameworks.workloads import Workload
 from frameworks.workloads.datasets.mnist import Source, Split
 from frameworks.workloads.optimisers import OPTIMISERS
@@ -124,8 +124,8 @@ class ContenderEntry(Section):
             raise ValueError(
                 f"{self.framework} cannot be a contender: `{key}: true` lets it take turns"
             )
+        try_to_load(self.framework)
         try:
-            require_loadable(self.framework)
             description = framework(self.framework)
         except UnknownFramework as error:
             raise ValueError(str(error)) from None

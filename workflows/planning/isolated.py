@@ -60,8 +60,9 @@ def environments_folder() -> Path:
 
 def isolated(study: Configuration, name: str) -> bool:
     """Whether the study builds an environment for this framework: a version always has one."""
-    wanted = study.isolate or framework(name).version
-    return bool(wanted) and name not in study.interpreters
+    description = framework(name)
+    wanted = study.isolate or description.version
+    return bool(wanted) and name not in study.interpreters and not description.unloadable
 
 
 def interpreter(study: Configuration, name: str) -> str:

@@ -89,6 +89,8 @@ def unready(study: Configuration, cores: int | None) -> Iterator[str]:
             )
     for entry in study.contenders:
         description = framework(entry.framework)
+        if entry.required and description.unloadable:
+            yield f"contenders: {entry.framework} is required: {description.unloadable}"
         if not entry.required or isolated(study, entry.framework) or not description.distributions:
             continue
         own = study.interpreters.get(entry.framework, sys.executable)
@@ -120,6 +122,13 @@ def and_adapter(name: str) -> str:
     return f", and the package of its adapter ({package.module})" if package else ""
 
 
+def unloadable(study: Configuration) -> Iterator[str]:
+    """Why frameworks of the study cannot be loaded."""
+    for name in dict.fromkeys(entry.framework for entry in study.contenders):
+        if reason := framework(name).unloadable:
+            yield reason
+
+
 def opening(
     study: Configuration,
     folders: Folders,
@@ -146,6 +155,7 @@ def opening(
         "time": lasting(study, folders),
         "needs": needs.said(asked, folders),
         "warning": needs.doubtful(asked),
+        "without": "; ".join(unloadable(study)),
         "data": data(study, folders, where),
         "report": report,
     }

@@ -92,7 +92,10 @@ def interpreted(study: Configuration, name: str) -> list[Any]:
 
 
 def framework_key(study: Configuration, name: str) -> list[Any]:
-    place = adapter_files(framework(name))
+    description = framework(name)
+    if description.unloadable:
+        return ["unloadable"]
+    place = adapter_files(description)
     return [files_hash(place, *borrowed(place)), interpreted(study, name)]
 
 

@@ -65,8 +65,8 @@ HOLDS_NUMBER = re.compile(
 # Variables that hold none, by their whole names: `TF_VAR_db` and `SNAKEMAKE_...` can be secrets.
 HARMLESS = frozenset(
     [*FLAGS, "CFLAGS", "CONDA_DEFAULT_ENV", "CPPFLAGS", "CXXFLAGS", "HOST", "HOSTNAME", "LANG",
-     "LC_ALL", "LDFLAGS", "LOGNAME", "MACHTYPE", "SAMESTEP_CACHE", "SAMESTEP_LOCK",
-     "SAMESTEP_MACHINE", "SAMESTEP_MNIST", "SUDO_USER", "TERM", "USER", "USERNAME"]
+     "LC_ALL", "LDFLAGS", "LOGNAME", "MACHTYPE", "SAMESTEP_CACHE", "SAMESTEP_LOADED",
+     "SAMESTEP_LOCK", "SAMESTEP_MACHINE", "SAMESTEP_MNIST", "SUDO_USER", "TERM", "USER", "USERNAME"]
 )  # fmt: skip
 # Values that honest texts have, too.
 HONEST = re.compile(

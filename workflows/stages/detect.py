@@ -35,6 +35,7 @@ from workflows.records.folders import Folders
 from workflows.records.limits import TIMEOUT_S
 from workflows.records.minutes import timed
 from workflows.records.storage import RecordError, read_json, write_json
+from workflows.worker.answers import line
 from workflows.worker.process import WorkerDied, WorkerProcess
 
 
@@ -53,7 +54,9 @@ def detect(
     places: dict[str, PlannedContender] = {}
     for contender in own:
         places.setdefault(surface(contender), contender.model_copy(update={"threads": 1}))
-    if unbuilt:
+    if unloadable := framework(name).unloadable:
+        devices = dict.fromkeys(places, Detected(missing=line(unloadable), failed=True))
+    elif unbuilt:
         devices = dict.fromkeys(places, Detected(missing=unbuilt))
     else:
         with ThreadPoolExecutor(2) as pool:
@@ -63,8 +66,8 @@ def detect(
         contender.missing = contender.missing or devices[surface(contender)].missing
         if contender.missing and contender.required:
             raise PlanError(f"{contender.name} is required, but: {contender.missing}")
-    for line in found(own, devices):
-        note(line)
+    for text in found(own, devices):
+        note(text)
     return Detection(framework=name, devices=devices)
 
 

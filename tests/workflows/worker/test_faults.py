@@ -30,12 +30,26 @@ WEIGHTS = {
     "weights-named-vastly": "names a tensor by 30,000 characters",
     "weights-vast": "numbers, the network has",
 }
+# Frameworks whose descriptions cannot be imported, and why.
+UNLOADABLE = {
+    "faulty-crash": "cannot be loaded: importing crashing ends the process (signal 11)",
+    "faulty-raise": "cannot be loaded: RuntimeError: no beads in this house",
+}
 # What a certificate does not ask for.
 UNASKED = ("settings-few", "sets-a-counter", "sets-its-faults", "sets-its-memory")
 
 
 def contenders(*kinds):
     return [{"framework": "abacus"}, {"framework": "faulty", "variants": list(kinds)}]
+
+
+def unloadable(rows):
+    """Rows of frameworks that cannot be loaded, without those that are as expected."""
+    found = {row["framework"]: row for row in rows if row["framework"] in UNLOADABLE}
+    assert found.keys() == UNLOADABLE.keys()
+    right = [name for name, row in found.items()
+             if row["status"] == MISSING and row["reason"].endswith(UNLOADABLE[name])]  # fmt: skip
+    return [row for name, row in found.items() if name not in right]
 
 
 def wrong(rows, kinds):
@@ -54,18 +68,20 @@ def made_with(study, monkeypatch, abacus, kinds, mark, **changes):
     """A study of the abacus and of these kinds of faults; `mark` is on all of their processes."""
     monkeypatch.setenv("FAULTS", mark)
     monkeypatch.setenv("PYTHONPATH", f"{PACKAGES / 'faulty'}{os.pathsep}{abacus}")
-    return study(contenders=contenders(*kinds), contest=CONTEST, certificate=CERTIFICATE, **changes)
+    own = [*contenders(*kinds), *changes.pop("beside", [])]
+    return study(contenders=own, contest=CONTEST, certificate=CERTIFICATE, **changes)
 
 
 @pytest.mark.brief
 def test_some_faults_are_rows_and_cost_nobody_anything(study, abacus, monkeypatch):
     with package("faulty"):
-        made = made_with(study, monkeypatch, abacus, FEW, "some")
+        beside = [{"framework": name, "variants": ["default", "odd"]} for name in UNLOADABLE]
+        made = made_with(study, monkeypatch, abacus, FEW, "some", beside=beside)
         record, rows = made.contest()
         certificate = made.certificate("faulty")
         assert made.certificate("abacus").rows[0].status == "agrees"
     found = [one.model_dump() for one in record.contenders]
-    assert wrong(found, FEW) == {}
+    assert wrong(found, FEW) == {} and unloadable(found) == []
     assert (rows.framework == "abacus").sum() == 2 + 2 * 4
     assert found[0]["status"] == OK
     reasons = {row.variant: (row.status, row.reason) for row in certificate.rows}
@@ -202,8 +218,8 @@ def test_the_page_counts_the_faults():
 def test_every_fault_in_one_study(tmp_path, small):
     """All others are measured, the study ends with an error, and only what failed is repeated."""
     changes = {
-        "contenders": contenders(*OUTCOMES), "contest": CONTEST, "certificate": CERTIFICATE,
-        "profile": True,
+        "contenders": [*contenders(*OUTCOMES), *({"framework": name} for name in UNLOADABLE)],
+        "contest": CONTEST, "certificate": CERTIFICATE, "profile": True,
     }  # fmt: skip
     clone = Clone(tmp_path / "a clone", {**small, **changes})
     clone.variables["PYTHONPATH"] += f"{os.pathsep}{PACKAGES / 'faulty'}"
@@ -214,7 +230,7 @@ def test_every_fault_in_one_study(tmp_path, small):
     assert len(OUTCOMES) >= 40 and marked("FAULTS", mark) == []
     folder = clone.results / "contests" / "mlp"  # set aside, for the next run to repeat
     (contest,) = json.loads((folder / "1.json.failed").read_text())["contests"]
-    assert wrong(contest["contenders"], OUTCOMES) == {}
+    assert wrong(contest["contenders"], OUTCOMES) == {} and unloadable(contest["contenders"]) == []
     reasons = {row["variant"]: row["unprofiled"] for row in contest["contenders"]}
     assert all(reasons[kind] for kind in OUTCOMES if kind.startswith("profile-")), reasons
     assert reasons["none"] == ""
@@ -232,6 +248,7 @@ def test_every_fault_in_one_study(tmp_path, small):
         assert certified[kind]["reason"] or certified[kind]["status"] == "agrees", kind
         if status != OK and kind not in UNASKED:
             assert certified[kind]["status"] in (FAILED, MISSING), certified[kind]
+    assert all(f"{name} failed when it was opened" in output for name in UNLOADABLE)
     assert "Repeat only those" in output and "Traceback" not in output
     assert {"contest", "certify"} <= clone.would_run()
     assert not {"prepare", "detect", "reference"} & clone.would_run()
