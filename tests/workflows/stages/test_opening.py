@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from frameworks.workloads.datasets.mnist import FOLDER
-from tests.conftest import SMALL
+from tests.conftest import SMALL, findable
 from workflows.planning import needs
 from workflows.planning.configfiles import parse
 from workflows.planning.opening import NotReady, certificates_s, contest_s, opening, require_ready
@@ -81,6 +81,19 @@ def test_a_required_framework_must_be_installed(asked, tmp_path, monkeypatch):
         require_ready(asked(**here), where)
     with pytest.raises(NotReady, match=r"tests\), and the package of its adapter \(abacus\), or"):
         require_ready(asked(**there), where)
+
+
+def test_what_cannot_be_loaded_is_said_and_refused_if_it_is_required(asked, tmp_path, monkeypatch):
+    findable("faulty", monkeypatch)
+    both = [{"framework": "abacus"}, {"framework": "faulty-raise"}]
+    lines = opening(asked(contenders=both), Folders(tmp_path), where, "r")
+    said = "without     framework 'faulty-raise' cannot be loaded: RuntimeError: no beads"
+    assert said in "\n".join(lines)
+    require_ready(asked(contenders=both), where)
+    with pytest.raises(
+        NotReady, match=r"faulty-raise is required: .* cannot be loaded: RuntimeErr"
+    ):
+        require_ready(asked(contenders=[both[0], {**both[1], "required": True}]), where)
 
 
 @pytest.mark.parametrize(
