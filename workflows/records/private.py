@@ -12,11 +12,11 @@ import socket
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from math import ceil
 from pathlib import Path, PurePath
 from typing import IO, Any
 
 from frameworks.variables import FLAGS
+from workflows.records.secrets.spellings import CLEAR, LONGEST, composed, spelled
 
 # Escape sequences of terminals, other control characters, and those that turn the direction of
 # text. Messages of frameworks have them; pages, drawings and terminals must not.
@@ -46,7 +46,6 @@ PLAIN = re.compile(r"[a-z_]+")
 SHORTEST = 3  # characters of a name that is masked in prose
 LONGER = 5  # characters of a name that no other name has as a part
 LEAST_SECRET = 4  # characters of a secret
-CLEAR = 8  # characters that no honest text has by chance
 KNOWN = 20_000  # characters of a long text that are looked through
 LOG = 2**18  # bytes of a log; to look through it takes half a second
 CUT_OFF = 2**13  # characters behind a cut, which may be of half a secret, such as a private key
@@ -78,8 +77,6 @@ HONEST = re.compile(
     re.VERBOSE,
 )
 LONG_WORD = re.compile(r"[\w+/=.-]{16,}")
-LONGEST = 500  # characters of a piece of a secret, which is looked for as a whole
-WORDS = 40  # in a piece that is looked for in other spellings, too
 # Values of variables like AUTH_TYPE and CREDENTIAL_STORE.
 ORDINARY = frozenset(
     ["always", "auto", "basic", "bearer", "disabled", "enabled", "error", "file", "float", "gnome",
@@ -90,48 +87,68 @@ ORDINARY = frozenset(
 CREDENTIALS = re.compile(r"(?<=://)(?:[^\s/]{1,2000}|[^\s/:@]{1,200}+:[^\s@]{1,2000}+)(?=@)")
 # Secrets that a text names. After `=` any value is one. After a colon or a space, only what has a
 # letter and a digit: "unexpected token: x" and "token 5 is unknown" are honest. After a weak word,
-# names of tensors are honest, too. A signature can be that of a function.
-STRONG = r"(?:passw(?:or)?d|passphrase|secret|credentials?|(?:access|account|api|private)[_-]?key)"
-WEAK = (
-    r"(?:token|auth(?!or)|cookie|bearer|(?<![A-Za-z])(?:pwd?|pat|pin|otp|jwt|dsn|sas)"
-    r"|(?<=[?&])sig)"
+# names of tensors are honest, too. A signature can be that of a function, a pass that of a loop.
+STRONG = (
+    r"(?:passw(?:or)?d|pass(?:code|key|phrase)|secret|credentials?|(?:access|account|aes|api|client|deploy"
+    r"|encryption|hmac|licen[cs]e|master|private|secret|signing|ssh|subscription)[ _-]?key)"
 )
+WEAK = (
+    r"(?:token|auth(?!or)|cookie|bearer|(?<![A-Za-z])(?:pwd?|pat|pin|otp|jwt|dsn|sas|psk)"
+    r"|(?<=[?&])(?:sig|key))"
+)
+MORE = r"(?:[_-]|(?-i:(?<=[a-z])[A-Z]))[\w-]{1,30}+"  # of keys: `db_password_ro`, `tokenId`
+LONGER_KEY = f"{STRONG}(?:s|{MORE})"
+PASS = rf"(?:(?<!by)pass|{WEAK}{MORE})"
 SIGNATURE = r"(?<!\w)sig(?:nature)?"
+HEADER = (
+    r"(?:authorization|(?<![\w-])(?:x-[\w-]{0,40}(?:token|auth|key|secret)[\w-]{0,20}"
+    r"|(?:set-)?cookie(?=[\"']?:\s?[\"']?[\w.-]{1,40}=)))"
+)
 PART = r"[^\s,;&\"']"
 # No further, so that a text in which a word is repeated does not take minutes.
 NEAR = "{0,200}"
 MIXED = rf"(?!(?:b?float|u?int|complex)\d)(?={PART}{NEAR}\d)(?={PART}{NEAR}[A-Za-z])"
-IS = r"[\"']?\s{0,9}=\s{0,9}[\"']?"
-TOLD = r"[\"']?(?:\s*:\s*|\s+)[\"']?"
-ISSUED = r"(?:gh[a-z]|hf|sk|glpat)[_-]\w{6,}"  # a token with the mark of who issued it
+END, OPEN = r"\\{0,9}[\"']?", r"(?:[bfu]?\\{0,9}[\"'])?"  # quotes, in a quoted text, too
+IS = rf"{END}\s{{0,9}}:?={{1,3}}+>?\s{{0,9}}{OPEN}"
+TOLD = rf"{END}(?:\s+(?:is|was))?(?:\s*:\s*|\s+){OPEN}"
+OPTION = rf"[^\n]{NEAR}?[\s\"']"  # of a command, also in a list
+ARGUMENT = r"(?:'[^']*'|\"[^\"]*\"|[^\s\"']\S*)"
+# A token with the mark of who issued it
+ISSUED = r"(?:(?:gh[a-z]|hf|sk|glpat)[_-]\w{6,}|(?:s|hv[brs])\.[A-Za-z\d]{10,})"
 # Secrets that need no word before them: long tokens, JSON web tokens and private keys.
 MARKED = (
-    rf"(?:gh[a-z]_|github_pat_|hf_|sk-|glpat-|xox[a-z]-)(?=[\w-]{NEAR}\d)[\w-]{{16,}}"
-    r"|AKIA[0-9A-Z]{12,}|eyJ[\w-]{6,}(?:\.[\w-]+){1,2}"
+    r"(?:gh[a-z]_|github_pat_|hf_|[rs]k_(?:live|test)_|sk-|glpat-|xox[a-z]-|dckr_pat_|AIza|hvs\."
+    rf"|ya29\.|npm_(?=[^\W_]{{16}})|pypi-(?=[\w-]{NEAR}[A-Z]))(?=[\w-]{NEAR}\d)[\w-]{{16,}}"
+    rf"|(?:AKIA|ASIA(?=[A-Z]{NEAR}\d))[0-9A-Z]{{12,}}|eyJ[\w-]{{6,}}(?:\.[\w-]+){{1,2}}"
+    rf"|SG\.(?=[\w.-]{NEAR}\d)[\w-]{{8,}}\.[\w-]{{8,}}"
 )
 APART = r"(?<![\w.-])"  # from what stands before
-PRIVATE_KEY = r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:[^-]|-(?!----))*"
-KEYED = [
+PRIVATE_KEY = r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?:[^-]|-(?!----))*"
+KEYED = [re.compile(rf"({APART})(?:{MARKED}|{PRIVATE_KEY})")]
+KEYED += [
     re.compile(f"({word}{between}){value}", re.IGNORECASE)
     for word, between, value in (
         (f"(?:{STRONG}|{WEAK})", IS, rf"(?!(?:none|null|true|false|basic)\b){PART}+"),
+        (LONGER_KEY, IS, rf"(?!(?:none|null|true|false|[\d.]{{1,9}})\b){PART}+"),
         (STRONG, TOLD, rf"{MIXED}{PART}{{5,}}"),
-        (WEAK, TOLD, rf"{MIXED}(?:[A-Za-z\d+=-]{{8,}}(?![\w./+=-])|{ISSUED})"),
+        (LONGER_KEY, rf"{END}\s*:\s*{OPEN}", rf"{MIXED}{PART}{{5,}}"),
+        (WEAK, TOLD, rf"{MIXED}(?:[A-Za-z\d+=-]{{8,}}(?![\w./+=(\[-])|{ISSUED})"),
+        (PASS, rf"(?:{IS}|{END}\s*:\s*(?!\w{{1,30}}-){OPEN})",
+         rf"(?!\d+[a-z]{{1,2}}\b){MIXED}(?:[^\s,;&\"'_./(\[]{{7,}}+(?![_./(\[])|{ISSUED})"),
         (SIGNATURE, IS, rf"{MIXED}[\w%+/=.-]{{8,}}+(?![(\[])"),
-        ("authorization", r"[\"']?\s*[:=]\s*", r"[^\n]+"),  # a scheme and credentials
+        (HEADER, r"[\"']?\s*[:=]\s*", r"[^\n]+"),  # a scheme and credentials
         ("basic", r"\s+", rf"{MIXED}[A-Za-z\d+/]{{12,}}={{0,2}}(?![\w./-])"),  # in base64
-        ("sshpass", rf"[^\n]{NEAR}?\s-p\s*", r"(?:'[^']*'|\"[^\"]*\"|\S+)"),
+        ("(?:sshpass|docker login|redis-cli)", rf"{OPTION}-[ap](?:[\"'],)?\s*", ARGUMENT),
+        ("(?:mysql|mariadb)", rf"{OPTION}(?-i:-p(?!ort))", ARGUMENT),
+        ("curl", rf"{OPTION}(?:-u|--(?:proxy-)?user)(?:[\"'],|=)?\s*",
+         rf"(?=[^\s:]{{1,99}}:){ARGUMENT}"),
     )
-]
-KEYED += [re.compile(rf"({APART})(?:{MARKED}|{PRIVATE_KEY})")]
+]  # fmt: skip
 KEYS = re.compile(
-    f"{STRONG}|{WEAK}|{SIGNATURE}|authorization|basic|sshpass|{APART}(?:{MARKED})|-----BEGIN",
+    f"{STRONG}|{WEAK}|pass|{SIGNATURE}|{HEADER}|basic|docker login|redis-cli|mysql|mariadb|curl"
+    f"|{APART}(?:{MARKED})|-----BEGIN",
     re.IGNORECASE,
 )
-# What may replace characters other than letters and digits, when a message escapes a text, encodes
-# it for a URL, or joins its lines.
-BETWEEN = r"(?:%[\dA-Fa-f]{2}|\\+(?:[nrt]|x[\da-f]{2}|u[\da-f]{4})|[^A-Za-z0-9])*"
-
 BEGIN = r"(?<![\w.~/-])"
 # Homes may be mounted anywhere, and follow an option like -L.
 ANY_HOME = re.compile(
@@ -292,7 +309,8 @@ def users() -> Iterator[str]:
 
 
 def telling(names: Iterable[str], shortest: int) -> list[str]:
-    return [n for n in names if len(n) >= shortest and n.lower() not in COMMON]
+    long = [n for n in names if len(n) >= shortest and n.lower() not in COMMON]
+    return [*dict.fromkeys(form for n in long for form in composed(n))]
 
 
 def own_secrets() -> list[tuple[re.Pattern[str], bool]]:
@@ -358,20 +376,6 @@ def long_word(text: str) -> bool:
     """Whether one of its words is a long mixture of letters and digits."""
     ends = (word[found.start() :] for word in text.split() if (found := LONG_WORD.search(word)))
     return any(re.search(r"\d", end) and re.search("[A-Za-z]", end) for end in ends)
-
-
-def spelled(secret: str) -> Iterator[re.Pattern[str]]:
-    """Patterns of a secret in any spelling. Those of a long one are of pieces of the same length,
-    and of many words as they stand, because others would take minutes."""
-    size = ceil(len(secret) / ceil(len(secret) / LONGEST))
-    for start in range(0, len(secret), size):
-        piece = secret[start : start + size]
-        words = re.findall("[A-Za-z0-9]+", piece)
-        many = sum(map(len, words)) >= CLEAR and len(words) <= WORDS
-        exact = re.escape(piece)
-        if len(piece) < CLEAR and (piece.isalpha() or piece.isdigit()):  # part of a longer word
-            exact = rf"(?<![A-Za-z0-9]){exact}(?![A-Za-z0-9])"
-        yield re.compile("|".join([exact] + [BETWEEN.join(words)] * many))
 
 
 def home_folder() -> str:

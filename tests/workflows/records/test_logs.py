@@ -60,8 +60,13 @@ def test_a_log_that_cannot_be_written_ends_nothing(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["https://", "token:", "sk-", "hf_a", "eyJ", "sshpass ", "password: ", "pat 1-"]
-)
+    "word",
+    ["https://", "token:", "sk-", "hf_a", "eyJ", "sshpass ", "password: ", "pat 1-", "passwd-",
+     "token_a", "pass=", "pass: ", "secret is ", "x-", "x-token-", "x-a: x-key", "cookie: ", "?key",
+     "curl -u ", "curl -u a", "curl '-u', \"a", "mysql -p", "docker login ", "redis-cli -a '",
+     "SG.", "SG.a1bcdefgh ", "npm_", "pypi-", "ya29.", "AIza", "ASIA ", "ASIA", "sk_live_", "hvs.",
+     "-----BEGIN PGP PRIVATE KEY BLOCK-----", "-----BEGIN ", "secret\\", "token  ", "key = "],
+)  # fmt: skip
 def test_a_word_that_is_repeated_takes_no_minutes(word) -> None:
     """Four times the text takes about four times as long, and not sixteen times."""
     times = []

@@ -1,6 +1,7 @@
 """Secrets, names and folders are planted everywhere, and nothing that is written has them."""
 
 import base64
+import html
 import json
 import os
 import platform
@@ -9,6 +10,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unicodedata import normalize
 from urllib.parse import quote, quote_plus
 
 import numpy as np
@@ -210,10 +212,90 @@ def test_names_of_users(user, text, left, monkeypatch: pytest.MonkeyPatch) -> No
      "the forward pass 12a", "secret sharing", "spin 12ab34cd", "hash keys=32", "auth=basic",
      "authority: nobody", "a basic block conv2d_12", "basic training of 128 steps",
      "a pathological pattern 12345abcdef", "~ 5 % and x ~y", "sk-learn-of-another-version",
-     "hf_transformers_library"],
+     "hf_transformers_library", "sorted(x, key=conv2d_12) by key=lambda", "KeyError: 'weights'",
+     "monkey=Zq81xx4433", "pass=1 of 3, pass=3", "pass=12000ms", "pass=forward", "bypass=conv2d12",
+     "forward pass: 12000ms", "HLO pass: gemm-rewriter-fp8", "pytest -p no:cacheprovider",
+     "python -u run.py", "curl -u", "run -u 1000:1000", "mysql -P 3306, -port", "of ya29.x",
+     "AIzaAbcdefghijklmnopqrstuvw", "ASIAPACIFICREGIONS", "npm_config_cache_of_version12",
+     "pypi-attestations-of-version-0-12", "SG.module.layer12", "hvs.decode", "x-axis: 12abc",
+     "pad_token_id=50256, eos_token_id=2", "token_type_ids=tensor([5, 6])",
+     "token_embeddings=Embedding(50257, 768)", "token: Embedding(50257, 768)",
+     "password_required=True, password_length=12", "secretary=x1y2z3a4", "the token is unknown",
+     "tokenizer=gpt2tokenizer12", "see s.conv2d", "the signing key is lost", "secret_key=None",
+     "SECRETARY=x1y2z3a4", "secret_parts: two", "tokenIds=5, tokenSpan(12)=conv2d",
+     "-----BEGIN PGP PUBLIC KEY BLOCK-----"],
 )  # fmt: skip
 def test_an_honest_reason_stays(planted: None, text: str) -> None:
     assert anonymous({"reason": text}) == {"reason": text}
+
+
+LONG = "Zq81xx4433abcdZq81xx4433abcd"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["secret_key=(Zq81xx4433)", "secretKey: (Zq81xx4433)", "encryption_key=(Zq81xx4433)",
+     "signing_key = (Zq81xx4433)", "master-key=(Zq81xx4433)", "pass=(Zq81xx4433)",
+     "db_pass=(hunter2)", "pass: (Zq81xx4433)", "psk=(Zq81)", "token_id=(Zq81xx4433)",
+     "db_password_ro=(correct)", "tokenId: (Zq81xx4433)",
+     'private_key_id": "(Zq81xx44)"', "dbPasswordRo=(Zq81)", "API_KEYS=(Zq81)", "passcode=(Zq81)",
+     "api key: (Zq81xx4433)", "Password is: (Zq81xx4433)",
+     "the token was (Zq81xx4433)", "'token': b'(Zq81xx4433)'", 'pass": "(Zq81xx4433)"',
+     r'{\"pwd\": \"(Zq81xx4433)"}', "password == '(Zq81)'", "'token' => '(Zq81)'",
+     "x.org/a?key=(Zq81)", "x.org/a?v=1&key=(Zq81)", "X-Vault-Token: (s.Zq81xx4433abcd)",
+     "X-Auth-Token: (abcdefgh)", "Set-Cookie: (sid=s%3AZq81.abc; Path=/)",
+     "token: (s.Zq81xx4433abcd)", "curl -u (admin:Zq81xx4433)", "curl -s -u(me:a) https://x.org",
+     "['curl', '-u', ('me:Zq81')]", "curl --user ('me:a b') x", "mysql -p(Zq81xx4433)",
+     "mysqldump -u me -p(Zq81) db", "['sshpass', '-p', ('Zq81'), 'ssh']",
+     "docker login -u me -p (Zq81) x", "redis-cli -a (Zq81) get",
+     "(-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nab+/=\n)-----END", f"(sk_live_{LONG}) no",
+     f"(rk_test_{LONG})", f"(AIzaSy{LONG}-_a)", "(ASIAZQ81XX4433ABCD00)", f"(npm_{LONG})",
+     f"(pypi-AgEI{LONG})", f"(dckr_pat_{LONG})", f"(ya29.a0{LONG}_x)", f"(SG.{LONG}.{LONG})",
+     f"(hvs.{LONG})"],
+)  # fmt: skip
+def test_a_secret_that_a_text_names(text: str) -> None:
+    """In brackets, which are not there."""
+    before, _, rest = text.partition("(")
+    secret, _, after = rest.rpartition(")")
+    left = anonymous({"reason": f"{before}{secret}{after}"})["reason"]
+    assert left == f"{before}(secret){after}"
+
+
+MIXED, ACCENTS = "Zq81xx4433abcd", 'Zq<81&xx"44é'
+
+
+def in_base64(before: str, secret: str, after: str = "") -> str:
+    return base64.b64encode(f"{before}{secret}{after}".encode()).decode()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [*(("API_TOKEN", MIXED, text) for text in (
+        MIXED.upper(), MIXED.lower(), MIXED.encode().hex(), MIXED.encode().hex().upper())),
+     *(("API_TOKEN", secret, in_base64(before, secret, after))
+       for secret in (MIXED, "hunter2", ACCENTS, "??>>~~~??>>")
+       for before in ("", "a:", "ab:", "abc:") for after in ("", "x", "xyz")),
+     ("API_TOKEN", "??>>~~~??>>", in_base64("", "??>>~~~??>>").translate({43: "-", 47: "_"})),
+     ("API_TOKEN", "hunter2", "HUNTER2"), ("SOMETHING", MIXED, MIXED.upper()),
+     ("API_TOKEN", "a<b>1x", "a&lt;b&gt;1x"), ("API_TOKEN", ACCENTS, html.escape(ACCENTS)),
+     ("API_TOKEN", "Zq81<xx/44", "Zq81&lt;xx\\/44"),
+     ("API_TOKEN", ACCENTS, normalize("NFD", ACCENTS)),
+     ("API_TOKEN", normalize("NFD", ACCENTS), ACCENTS.upper())],
+)  # fmt: skip
+def test_a_secret_in_another_alphabet(name: str, value: str, text: str, monkeypatch) -> None:
+    """Of what stands in base64, the first and the last characters are also of its neighbours."""
+    monkeypatch.setenv(name, value)
+    left = anonymous({"reason": f"refused {text}, of an account"})["reason"]
+    assert re.fullmatch(r"refused [\w+/]{0,7}\(secret\)[\w+/=]{0,7}, of an account", left)
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+@pytest.mark.parametrize("other", ["NFC", "NFD"])
+def test_a_name_with_accents(form, other, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("USER", normalize(form, "zoé"))
+    text = normalize(other, "zoé in /data/zoé/x, zoé@x and zoés")
+    left = f"(user) in /data/(user)/x, (user)@x and {normalize(other, 'zoés')}"
+    assert anonymous({"reason": text}) == {"reason": left}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""How messages spell what no record may say."""
