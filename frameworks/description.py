@@ -222,6 +222,8 @@ class Framework:
                     f"{self.name}: no environment variable: {name!r}: {value!r}; names have "
                     "letters, digits and _, values are texts"
                 )
+        if not self.title.strip():
+            raise ValueError(f"{self.name}: its title is blank")
         for text in self.texts:
             if not text.isprintable():
                 raise ValueError(f"{self.name}: {text!r} has characters that are not printed")

@@ -5,6 +5,7 @@ import importlib.metadata
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -24,6 +25,7 @@ LOADING_S = 60.0  # within which a package describes its framework
 LOADED = "SAMESTEP_LOADED"
 REASON = 1000  # characters of why a package cannot be loaded
 ALIVE = 77  # the exit code of a process that a package's import has neither ended nor killed
+KILLED = [-one for one in (signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM)]
 # Exceptions are no matter here: `described` reports them.
 TRIAL = f"""
 import importlib, os, sys
@@ -98,7 +100,12 @@ def described(name: str) -> Framework:
 def try_to_load(name: str) -> None:
     """Import a framework's description, a package's in a process of its own first, so that an
     import that crashes or waits for ever ends nothing but that process. This process and those that
-    it starts know what came of it: what cannot be loaded costs a study no other framework."""
+    it starts know what came of it: what cannot be loaded costs a study no other framework.
+
+    Raises:
+        UnknownFramework: somebody else has ended that process twice, or the machine lacks memory or
+            files. The next run may load it, so it must not be measured without.
+    """
     found = VERSIONED.fullmatch(name)
     own = found["base"] if found and name not in names() else name
     at, known = place(own), tried()
@@ -114,6 +121,8 @@ def try_to_load(name: str) -> None:
         try:
             described(own)
         except UnknownFramework as error:
+            if isinstance(error.__cause__, OSError | MemoryError):
+                raise
             text = "".join(c if c.isprintable() else " " for c in str(error))
             known[at] = " ".join(text.split())[:REASON]
     os.environ[LOADED] = json.dumps(known)
@@ -134,23 +143,23 @@ def tried() -> dict[str, str]:
 
 
 def fatal(module: str) -> str:
-    """What an import does to its process, "" if the process outlives it."""
-    try:
-        found = subprocess.run(
-            [sys.executable, "-c", TRIAL, module],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-            timeout=LOADING_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return f"has not ended after {LOADING_S:g} s"
-    if found.returncode == ALIVE:
-        return ""
-    how = "signal" if found.returncode < 0 else "exit code"
-    return f"ends the process ({how} {abs(found.returncode)})"
+    """What an import does to its process, "" if the process outlives it. Raises UnknownFramework if
+    it was killed twice."""
+    command = [sys.executable, "-c", TRIAL, module]
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    nothing = subprocess.DEVNULL
+    for _ in range(2):
+        try:
+            code = subprocess.run(
+                command, stdin=nothing, stdout=nothing, stderr=nothing, env=variables,
+                timeout=LOADING_S, check=False,
+            ).returncode  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return f"has not ended after {LOADING_S:g} s"
+        if code not in KILLED:
+            how = "signal" if code < 0 else "exit code"
+            return "" if code == ALIVE else f"ends the process ({how} {abs(code)})"
+    raise UnknownFramework(f"importing {module} was killed twice (signal {-code}): try again")
 
 
 def one_version(name: str) -> Framework | None:

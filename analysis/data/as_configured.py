@@ -5,15 +5,16 @@ Earlier configurations lack some keys.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain, product
 from typing import Any
 
+from analysis.data.results import USUAL
 from analysis.format import few
 from frameworks.device import HOST
 from frameworks.workloads import Workload, load
 from frameworks.workloads.sweeps import members
-from workflows.records.limits import confused
+from workflows.records.limits import confused, plain
 from workflows.records.machine_records import DatasetRecord, MachineRecords, StudyRecord
 from workflows.records.schema import FASTEST, UNCOMPARED, Contender, percentage
 from workflows.records.storage import shown
@@ -27,6 +28,7 @@ SAID = ("certificate", "confidence", "contenders", "contest", "devices", "interp
         "mnist", "reference", "replicates", "seed", "smoke", "study", "tf32", "threads", "title",
         "workloads")  # fmt: skip
 SCHEDULE = ("warmup", "rounds", "turn", "discard")
+Variant = tuple[str, str]  # framework and name
 
 
 def dataset_faults(dataset: DatasetRecord, work: Workload, study: StudyRecord) -> Iterator[str]:
@@ -95,6 +97,8 @@ def plan_faults(records: MachineRecords) -> Iterator[str]:
     lacking += [f"contest.{key}" for key in SCHEDULE if "contest" in asked and key not in schedule]
     if lacking:
         yield f"study.configuration: without {few(lacking, NAMED)}, which every study records"
+    yield from (f"study.titles: {key} has none" for key in records.study.titles
+                if not plain(records.study.titles[key]))  # fmt: skip
     for key, other in confused(titles := records.study.titles):
         yield f"study.titles: {titles[key]!r} is a name of {other}, too"
     if (workloads := asked.get("workloads")) is not None:
@@ -156,6 +160,11 @@ def contender_faults(records: MachineRecords, entries: list[dict[str, Any]]) -> 
         if numbers and every and (unasked := sorted(there.get(key, set()) - numbers)):
             yield f"contenders: {' '.join(key):.80} is there with threads {unasked}"
     controls = asked.get("controls") or {}
+    repeats = (
+        one.name for one in seen if getattr(one, "runs", "") and not getattr(one, "loader", "")
+    )
+    if "controls" in asked and not controls and (name := next(repeats, "")):
+        yield f"contests: {name} is a control, and the configuration has none"
     if controls.get("variant") in {one.variant for one in measured}:
         labels = {one.variant.partition("+")[2] for one in seen}
         due = {percentage(one) for one in controls.get("handicaps", [])}
@@ -178,3 +187,33 @@ def name_faults(key: str, there: set[str], wanted: set[str]) -> Iterator[str]:
     ):
         if names:
             yield f"{key}: {few([f'{name:.40}' for name in sorted(names)], NAMED)}: {what}"
+
+
+def variant_faults(records: MachineRecords) -> Iterator[str]:
+    """Check that pitfalls, steps to `tuned`, parts of a step and reduced formats are of contenders,
+    and that no two are made of each other."""
+    tried = [one for contest in records.contests for one in contest.contenders]
+    known = {(one.framework, one.variant) for one in [*tried, *records.missing]}
+    for key in ("pitfalls", "changes", "parts", "reduced"):
+        beside: dict[Variant, Variant] = {}
+        for row in getattr(records, key):
+            own, other = (row.framework, row.variant), (row.framework, row.beside)
+            where = f"{key}: {' '.join(own)}"
+            if own in beside:
+                yield f"{where} is there twice"
+            if strangers := {own, other} - known:
+                yield f"{where}: {' '.join(min(strangers))} is no contender"
+            beside[own] = other
+            if in_a_circle(own, beside):
+                yield f"{where} is beside {row.beside}, which is beside it"
+            if key != "changes" and row.variant in USUAL:
+                yield f"{where} is a whole step in float32, and ranked in every study"
+
+
+def in_a_circle(one: Variant, beside: Mapping[Variant, Variant]) -> bool:
+    """Whether the variants that each is `beside` lead back to this one."""
+    seen: set[Variant] = set()
+    while one in beside and one not in seen:
+        seen.add(one)
+        one = beside[one]
+    return one in seen

@@ -4,7 +4,10 @@ Each distance is compared with the loosest limit that any certificate can have f
 true certificate is refused.
 """
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
 
 from analysis.data.results import grouped
 from frameworks.workloads import Workload
@@ -29,6 +32,8 @@ from workflows.records.thresholds import (
     widened,
 )
 
+INITIAL = 100  # more than any initial weight
+TURN_STEPS = 1000  # of a turn that are recorded at most
 SINGLE = "in float32 only"  # a certificate that claims less, worded as in judge_float32 (certify)
 DIGITS = 1 + 1e-9  # records have ten digits of a distance
 # What a certificate compares of whole steps. The later ones are compared since 24 November 2026.
@@ -49,8 +54,12 @@ def certificate_faults(
     ):
         if not value <= most:
             yield f"{key}: {value:.0e}; no certificate allows more than {most:g}"
-    if certificate.declared_steps < 1:
-        yield f"declared_steps: {certificate.declared_steps}; a deviation has one at least"
+    if not 1 <= certificate.declared_steps <= certificate.steps:
+        yield f"declared_steps: {certificate.declared_steps}, of {certificate.steps} steps"
+    if certificate.parameters != own.parameters:
+        yield f"parameters: {certificate.parameters}, {own.name} has {own.parameters}"
+    if certificate.narrowed != (certificate.parameters_long != certificate.parameters):
+        yield f"narrowed: {certificate.narrowed}, with {certificate.parameters_long} parameters"
     if everybody and certificate.reference not in everybody:
         yield f"reference: {certificate.reference}, no contender"
     if not certificate.rows:
@@ -67,11 +76,31 @@ def certificate_faults(
         yield "turns.read differs between contenders"
 
 
+def turn_faults(certificate: CertificateRecord, schedule: Mapping[str, Any]) -> Iterator[str]:
+    """Faults of the turns in float64: timed turns that they do not have would be compared with
+    nothing."""
+    warmup, turn, rounds = (int(schedule.get(key, 0)) for key in ("warmup", "turn", "rounds"))
+    sizes = [min(steps, TURN_STEPS) for steps in (warmup, *[turn] * rounds)]
+    proven = any(row.status in ("agrees", "declared") for row in certificate.rows)
+    turns = [(certificate.reference, certificate.turns)]
+    turns += [(row.name, row.turns) for row in certificate.rows]
+    for name, found in turns:
+        if not found:
+            continue
+        if rounds and [*map(len, found.losses)] != sizes:
+            yield f"turns.losses of {name} do not have the steps of each round"
+        if proven and not all(map(math.isfinite, chain(*found.losses))):
+            yield f"turns.losses of {name} are no numbers, though its network was certified"
+        if any(abs(number) > INITIAL for number in chain(*found.start.values())):
+            yield f"turns.start of {name}: no initial weight is larger than {INITIAL}"
+
+
 def fewer_steps(
     certificates: Iterable[CertificateRecord], without: Collection[tuple[str, str]]
 ) -> Iterator[str]:
-    """Check that all contenders on a workload were compared, as timed, over as many steps. Variants
-    in `without` need not be, and what has no float64 is compared otherwise."""
+    """Check that all contenders on a workload were compared, as timed and after a restart, over as
+    many steps, and that weights were after as many. Variants in `without` need not be, and what has
+    no float64 is compared otherwise."""
     compared = grouped(
         (one.workload, row)
         for one in certificates
@@ -79,11 +108,12 @@ def fewer_steps(
         if row.precision == "float64" and (row.framework, row.variant) not in without
     )
     for workload, rows in compared.items():
-        most = max(len(row.float32) for row in rows)
-        for row in rows:
-            if 0 < len(row.float32) < most:
-                steps = f"{len(row.float32)} steps were compared, and {most} of another"
-                yield f"{row.name} on {workload}: float32: {steps}"
+        for key in ("float32", "restarted", "again", "astray"):
+            most = max(len(getattr(row, key)) for row in rows)
+            for row in rows:
+                if 0 < (own := len(getattr(row, key))) < most:
+                    steps = f"{own} steps were compared, and {most} of another"
+                    yield f"{row.name} on {workload}: {key}: {steps}"
 
 
 def required_keys(certificates: Iterable[CertificateRecord]) -> Iterator[str]:
@@ -102,7 +132,7 @@ def row_faults(
     certificate: CertificateRecord,
     own: Workload,
     part: bool,
-    whole: Iterable[str],
+    whole: Collection[str],
 ) -> Iterator[str]:
     """Check that a row that agrees or declares has all its distances, finite and within limits. A
     `part` of a step and a single operation may have fewer steps. A contender without float64 has
@@ -120,6 +150,8 @@ def row_faults(
     if row.cause:
         yield f"cause: its status is {row.status!r}, and only a refusal has one"
     single = row.precision == "float32"
+    if whole and not (single or own.elementwise):
+        yield from incomplete(row, certificate, own)
     if single and not (SINGLE in row.reason or row.reduced):
         yield f"reason: it was certified in float32 only, and does not say so: {row.reason!r:.80}"
     if not (row.float32 if single else row.long and row.long.loss):
@@ -141,6 +173,25 @@ def row_faults(
                 f"{key}: its status is {row.status!r}, but it is {max(far):.1e} off (allowed "
                 f"{most:.0e})"
             )
+
+
+def incomplete(row: CertificateRow, certificate: CertificateRecord, own: Workload) -> Iterator[str]:
+    """What a row that agrees or declares has not compared, of all that whole steps have."""
+    every = own.parameter_shapes.keys()
+    for key, run in (("long", row.long), ("full", row.full)):
+        if run and not (run.weights if key == "full" else {0, 1} <= run.weights.keys()):
+            yield f"{key}.weights: those of the first steps were not compared"
+        for step, found in run.weights.items() if run else ():
+            if REST not in found and (absent := sorted(every - found.keys())):
+                yield f"{key}.weights.{step}: {absent[0]} was not compared"
+    for key in ("gradients", "rounding"):
+        if found := getattr(row, key):
+            yield from (f"{key}: {name} was not compared" for name in sorted(every - found.keys()))
+    if (steps := len(row.full.loss) if row.full else 0) != certificate.full_steps:
+        yield f"full: {steps} steps, but full_steps is {certificate.full_steps}"
+    beside = row.followed or row.substituted or row.state or row.reduced
+    if row.status == "declared" and not beside:
+        yield "followed: it declares a deviation, and nothing was compared with that"
 
 
 def runs(row: CertificateRow) -> list[Measured]:

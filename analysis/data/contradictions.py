@@ -7,21 +7,29 @@ from datetime import datetime
 from itertools import chain, pairwise
 from typing import Any
 
-from analysis.data.as_configured import dataset_faults, plan_faults, size_faults, study_faults
+from analysis.data.as_configured import (
+    dataset_faults,
+    plan_faults,
+    size_faults,
+    study_faults,
+    variant_faults,
+)
 from analysis.data.certificate_faults import (
     certificate_faults,
     fewer_steps,
     required_keys,
     row_faults,
+    turn_faults,
 )
-from analysis.data.results import USUAL
 from analysis.data.rows import CORES, cores_of
 from analysis.format import line
+from frameworks.conditions import SETTINGS
 from frameworks.workloads import Workload, WorkloadError, from_dict
 from workflows.records.kinds import GIB
 from workflows.records.limits import DAY_S, EVENTS, SLACK_NS, TIMEOUT_S
 from workflows.records.machine_records import MachineRecords, StudyRecord
 from workflows.records.schema import (
+    UNCOMPARED,
     CertificateRecord,
     ContenderRecord,
     ContestRecord,
@@ -35,7 +43,6 @@ BESIDE_S = 10
 WATTS = 1e6  # more than any machine takes, also if a counter starts again within a turn
 CHANCE = math.log(1e9)  # two contests may draw the same orders by chance if there are fewer
 ASKED = 8  # requests to a contender beside its turns, at most
-Variant = tuple[str, str]  # framework and name
 
 
 def contradictions(records: MachineRecords) -> Iterator[str]:
@@ -53,7 +60,9 @@ def contradictions(records: MachineRecords) -> Iterator[str]:
     for contest in records.contests:
         measured = {one.name for one in contest.contenders if one.status == "ok"}
         in_turn = () if turnless else in_rounds(contest, measured)
-        for fault in chain(contested(contest, measured, records), in_turn):
+        numbers = {*vars(works[contest.workload].optimiser)} if contest.workload in works else ()
+        answers = unanswered(contest, {*SETTINGS, *numbers})
+        for fault in chain(contested(contest, measured, records), in_turn, answers):
             yield f"contests: {contest.workload}, replicate {contest.replicate}: {fault}"
     yield from in_groups(records.contests, patience_s(records.study))
     yield from references(records)
@@ -90,6 +99,8 @@ def described(records: MachineRecords) -> Generator[str, None, dict[str, Workloa
     for key, names in named:
         if twice := repeated(names):
             yield f"{key}: {twice[0]} is there twice"
+    prepared = {dataset.workload for dataset in records.datasets}
+    yield from (f"datasets: {name} has none" for name in works if name not in prepared)
     for dataset in records.datasets:
         if dataset.workload not in {one.name for one in records.workloads}:
             yield f"datasets: workload {dataset.workload} is not described"
@@ -119,39 +130,14 @@ def belonging(records: MachineRecords) -> Iterator[str]:
             yield f"{key}: {twice[0]} is there twice, in {part.workload}"
 
 
-def variant_faults(records: MachineRecords) -> Iterator[str]:
-    """Check that pitfalls, steps to `tuned`, parts of a step and reduced formats are of contenders,
-    and that no two are made of each other."""
-    tried = [one for contest in records.contests for one in contest.contenders]
-    known = {(one.framework, one.variant) for one in [*tried, *records.missing]}
-    for key in ("pitfalls", "changes", "parts", "reduced"):
-        beside: dict[Variant, Variant] = {}
-        for row in getattr(records, key):
-            own, other = (row.framework, row.variant), (row.framework, row.beside)
-            where = f"{key}: {' '.join(own)}"
-            if own in beside:
-                yield f"{where} is there twice"
-            if strangers := {own, other} - known:
-                yield f"{where}: {' '.join(min(strangers))} is no contender"
-            beside[own] = other
-            if in_a_circle(own, beside):
-                yield f"{where} is beside {row.beside}, which is beside it"
-            if key != "changes" and row.variant in USUAL:
-                yield f"{where} is a whole step in float32, and ranked in every study"
-
-
-def in_a_circle(one: Variant, beside: Mapping[Variant, Variant]) -> bool:
-    """Whether the variants that each is `beside` lead back to this one."""
-    seen: set[Variant] = set()
-    while one in beside and one not in seen:
-        seen.add(one)
-        one = beside[one]
-    return one in seen
-
-
 def references(records: MachineRecords) -> Iterator[str]:
     """Check that all certificates refer to the same contender, which was there."""
     named = dict.fromkeys(one.reference for one in records.certificates)
+    kinds: list[Any] = [*records.pitfalls, *records.parts, *records.reduced]
+    unranked = {f"{one.framework}/{one.variant}" for one in kinds}
+    for one in named:
+        if one.rpartition("/")[0].rpartition("/")[0] in unranked:
+            yield f"certificates: reference: {one} is no whole step in float32"
     if len(named) > 1:
         yield f"certificates: reference: {' and '.join(named)}, and a study has one"
     absent = {one.name for one in records.missing}
@@ -167,7 +153,10 @@ def certified(records: MachineRecords, works: Mapping[str, Workload]) -> Iterato
         everybody |= {one.name for one in records.missing}
     for certificate in (one for one in records.certificates if one.workload in works):
         own, where = works[certificate.workload], f"on {certificate.workload}"
-        for fault in certificate_faults(certificate, own, everybody):
+        schedule = records.study.configuration.get("contest", {})
+        for fault in chain(
+            certificate_faults(certificate, own, everybody), turn_faults(certificate, schedule)
+        ):
             yield f"certificates: {certificate.framework} {where}: {fault}"
         for row in certificate.rows:
             if everybody and row.name not in everybody:
@@ -206,6 +195,18 @@ def contested(contest: ContestRecord, measured: set[str], records: MachineRecord
             yield f"cores: {min(others)} of {one.name}, which the contest did not have"
         if (one.idle_mib or 0) > memory_of(contest):
             yield f"idle_mib: {one.idle_mib:g} of {one.name}, the machine has less"
+
+
+def unanswered(contest: ContestRecord, asked: set[str]) -> Iterator[str]:
+    """Check that nobody lacks a setting that another has: a worker fails without its answer. Later
+    versions ask for more settings."""
+    measured = [
+        one for one in contest.contenders if one.status == "ok" and one.framework not in UNCOMPARED
+    ]
+    answered = asked & {name for one in measured for name in one.settings}
+    for one in measured:
+        if absent := sorted(answered - one.settings.keys()):
+            yield f"settings: {one.name} lacks {absent[0]}, which others have"
 
 
 def as_named(one: ContenderRecord) -> Iterator[str]:

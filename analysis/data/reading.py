@@ -28,6 +28,7 @@ from workflows.records.storage import Chunks, RecordError, shown, unforeseen
 
 # Decide what is compared. Replicates, rounds and turns only decide how precisely.
 COMMON = ("smoke", "reference", "fastest", "confidence")
+COPIED = 0.5  # of a contest's contenders, by their times
 WEIGHTED = BATCHES.append(pa.field("weight", pa.int64()))
 
 
@@ -62,7 +63,29 @@ def load(folders: Sequence[Path]) -> tuple[Machine, ...]:
                 )
     if not any(len(machine.batches) for machine in machines):
         raise RecordError(f"nothing measured: {first_reason(machines)}")
+    require_measured_once(machines)
     return tuple(machines)
+
+
+def require_measured_once(machines: Sequence[Machine]) -> None:
+    """Raise RecordError if most contenders took the same time in two contests, to the nanosecond.
+    Turns in another order or at another time are still copies."""
+    contest, one = ["workload", "replicate"], ["workload", "contender"]
+    found = []
+    for machine in machines:
+        rows = machine.batches.groupby([*contest, "contender"], observed=True)
+        took = rows["step_ns"].sum() + rows["transfer_ns"].sum()
+        found.append(took.rename("took").reset_index().assign(machine=machine.name))
+    sums = pd.concat(found, ignore_index=True)
+    contenders = sums.groupby(["machine", *contest])["took"].transform("size")
+    copied = sums.duplicated([*one, "took"], keep=False) & (sums["took"] > 0)
+    share = copied.groupby([sums[name] for name in ("machine", *contest)]).transform("mean")
+    row: Any
+    for row in sums[(share > COPIED) & (contenders > 1)].itertuples():
+        raise RecordError(
+            f"{row.workload}, replicate {row.replicate} of {row.machine}: its times are those of "
+            "another contest, to the nanosecond"
+        )
 
 
 def require_different(machines: Sequence[Machine]) -> None:

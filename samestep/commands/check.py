@@ -10,7 +10,7 @@ from rich.text import Text
 
 from frameworks.contract import Framework
 from frameworks.device import DEVICES, HOST
-from frameworks.registry import framework, names, try_to_load
+from frameworks.registry import UnknownFramework, framework, names, try_to_load
 from frameworks.workloads import CATALOGUE, SMALL
 from samestep.terminal import Problem, unknown
 from workflows.conformance.engine import Examined, Outcome
@@ -59,8 +59,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise Problem(f"--interpreter {arguments.interpreter}: no such program")
     if arguments.interpreter != sys.executable and (why := no_python(arguments.interpreter)):
         raise Problem(f"--interpreter {arguments.interpreter}: {why}")
-    try_to_load(arguments.name)
-    description = framework(arguments.name)
+    try:
+        try_to_load(arguments.name)
+        description = framework(arguments.name)
+    except UnknownFramework as error:
+        raise Problem(str(error)) from None
     if description.unloadable:
         raise Problem(description.unloadable)
     require_variant(description, arguments.variant)

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from rich.text import Text
 
 from frameworks import registry
+from frameworks.registry import UnknownFramework
 from samestep.terminal import console, table, unknown
 
 
@@ -53,8 +54,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def seen(name: str, detect: bool) -> Seen:
-    registry.try_to_load(name)
-    description = registry.framework(name)
+    try:
+        registry.try_to_load(name)
+        description = registry.framework(name)
+    except UnknownFramework as error:
+        return Seen(name, origin(name), problem=str(error))
     if description.unloadable:
         return Seen(name, origin(name), problem=description.unloadable)
     versions = registry.versions(description)

@@ -405,7 +405,10 @@ def make_certificate_row(recipe: Recipe, workload: str, contender: r.Contender) 
     steps = np.arange(1.0, 101.0)
     # The first loss comes before any optimiser has acted.
     drift = np.where(steps > 1, 1e-5 * steps**2.1, 0.0) if declared else rounding
-    tensors = {"dense1.kernel": float(rounding.max()), "dense1.bias": float(rounding.max() / 2)}
+    whole = from_dict(to_dict(load(recipe, workload)))
+    at_full_size = narrowed(whole) != whole
+    first, *others = whole.parameter_shapes or ["result"]  # of a single operation
+    tensors = {first: float(rounding.max()), **dict.fromkeys(others, float(rounding.max() / 2))}
     weights = dict.fromkeys((0, 1, 2, 5, 10, 100), tensors)
     agreement = r.Measured(loss=list(rounding), weights=weights)
     drifted = r.Measured(loss=list(drift), weights=weights)
@@ -417,15 +420,15 @@ def make_certificate_row(recipe: Recipe, workload: str, contender: r.Contender) 
         reason="loss differs by 2.0e-3 at step 3" if refused else deviation if declared else "",
         versions=VERSIONS.get(contender.framework, {}),
         long=drifted,
-        full=r.Measured(loss=list(drift[:3]), weights={3: tensors}) if workload == "mlp" else None,
+        full=r.Measured(loss=list(drift[:3]), weights={3: tensors}) if at_full_size else None,
         substituted=agreement if declared else None,
-        substituted_full=agreement if declared and workload == "mlp" else None,
+        substituted_full=agreement if declared and at_full_size else None,
         optimisers={
             "sgd": r.OptimiserRow(status="agrees", run=agreement),
             "momentum": r.OptimiserRow(status="failed", reason="NotImplementedError: none"),
         },
         gradients=tensors,
-        rounding={"dense1.kernel": 3e-7, "dense1.bias": 2e-7 * contender.threads},
+        rounding={first: 3e-7, **dict.fromkeys(others, 2e-7 * contender.threads)},
         restarted=[0.0] * 10,
         float32=[1e-6] * 10,
         astray={2: dict.fromkeys(tensors, (1e-6, 0.0)), 10: dict.fromkeys(tensors, (5e-6, 0.001))},

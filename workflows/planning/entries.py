@@ -124,8 +124,8 @@ class ContenderEntry(Section):
             raise ValueError(
                 f"{self.framework} cannot be a contender: `{key}: true` lets it take turns"
             )
-        try_to_load(self.framework)
         try:
+            try_to_load(self.framework)
             description = framework(self.framework)
         except UnknownFramework as error:
             raise ValueError(str(error)) from None

@@ -32,12 +32,19 @@ EVENTS = 1e7  # that a kernel counts in a second of a core, such as page faults:
 
 
 BLANK = "\u115f\u1160\u2800"  # letters and a pattern that leave no ink
+# Cyrillic and Greek letters and digits that look like Latin letters, small or capital.
+LOOK_ALIKE = str.maketrans(
+    "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0456\u0458\u0455\u0501\u04bb\u051b\u051d\u04cf"
+    "\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7\u03f2\u03f3"
+    "01",
+    "abekmhopctyxijsdhqwlabezhikmnoptyxcjol",
+)
 
 
 def plain(name: str) -> str:
-    """A name without what a reader does not see: case, space, marks without a shape, and the form
-    of characters."""
-    seen = unicodedata.normalize("NFKC", name).casefold()
+    """A name without what a reader does not see: case, space, marks without a shape, the form of
+    characters, and the alphabet of letters that look the same in several."""
+    seen = unicodedata.normalize("NFKC", name).casefold().translate(LOOK_ALIKE)
     return "".join(c for c in seen if c.isprintable() and c not in BLANK and not c.isspace())
 
 

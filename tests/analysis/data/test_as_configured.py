@@ -59,6 +59,16 @@ def other_titles(**titles: str) -> Callable[[MachineRecords], None]:
     return lambda records: records.study.titles.update(titles)
 
 
+def without_setting(name: str) -> Callable[[MachineRecords], None]:
+    def change(records: MachineRecords) -> None:
+        for contest in records.contests:
+            for one in contest.contenders:
+                if one.name == "jax/default/cpu/1":
+                    one.settings.pop(name)
+
+    return change
+
+
 def sizes(**given: Any) -> Callable[[MachineRecords], None]:
     return lambda records: records.study.configuration["workloads"].update(mlp=given)
 
@@ -142,6 +152,14 @@ def fallen(records: MachineRecords) -> None:
         (other_titles(pytorch="Tensor\u200cFlow", tensorflow="Py\u2060Torch"),
          "is a name of tensorflow, too"),
         (other_titles(mine="\u3164JAX"), "is a name of jax, too"),
+        (other_titles(pytorch="J\u0410X", jax="PyT\u043erch"), "is a name of "),
+        (other_titles(mine="\u03a1yT0rch"), "is a name of pytorch, too"),
+        (other_titles(jax=" \u3164"), "study.titles: jax has none"),
+        (without_setting("precision"), "settings: jax/default/cpu/1 lacks precision, which others"),
+        (without_setting("learning_rate"), "settings: jax/default/cpu/1 lacks learning_rate, whi"),
+        (lambda one: one.datasets.pop(), "datasets: mnist-cnn has none"),
+        (lambda one: one.study.configuration.update(controls=None),
+         "is a control, and the configuration has none"),
         (beside_in("pitfalls", PitfallRow, pitfall="forgets to wait"),
          "pitfalls: jax tuned is a whole step in float32, and ranked in every study"),
         (beside_in("parts", ChangeRow, change="forward"), "parts: jax tuned is a whole step"),

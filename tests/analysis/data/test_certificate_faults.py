@@ -1,6 +1,8 @@
 """Certificates whose distances contradict their status are refused; what is certified is not."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -10,18 +12,18 @@ from analysis.data.contradictions import contradictions
 from frameworks.formats import FORMATS
 from frameworks.workloads import load
 from tests.analysis.recipe import Recipe
-from tests.analysis.synthetic import write
+from tests.analysis.synthetic import float64_turns, write
 from workflows.records.machine_folder import read_machine
-from workflows.records.machine_records import MachineRecords
-from workflows.records.schema import CertificateRow, Measured, OptimiserRow
+from workflows.records.machine_records import MachineRecords, ReducedRow
+from workflows.records.schema import CertificateRecord, CertificateRow, Measured, OptimiserRow
 
+RECIPE = Recipe(workloads=("mnist-cnn",), threads=(1,), replicates=1, rounds=2)
 FAR = Measured(loss=[0.5] * 100, weights={})
 
 
 @pytest.fixture(scope="module")
 def certified(tmp_path_factory: pytest.TempPathFactory) -> MachineRecords:
-    recipe = Recipe(workloads=("mnist-cnn",), threads=(1,), replicates=1, rounds=2)
-    return read_machine(write(tmp_path_factory.mktemp("certificates") / "one", recipe))[0]
+    return read_machine(write(tmp_path_factory.mktemp("certificates") / "one", RECIPE))[0]
 
 
 @pytest.mark.parametrize("status", ["agrees", "declared"])
@@ -49,7 +51,7 @@ def test_distances_that_contradict_a_status(
 ) -> None:
     records = certified.model_copy(deep=True)
     row = next(one for one in rows_of(records) if one.status == status)
-    setattr(row, field, value)
+    setattr(row, field, with_others(getattr(row, field), value))
     (fault,) = contradictions(records)
     assert f"{row.name} on mnist-cnn: {field}" in fault and f"is {status!r}, but it is" in fault
 
@@ -156,8 +158,87 @@ def test_what_a_certificate_may_find(certified: MachineRecords, found: dict[str,
     records = certified.model_copy(deep=True)
     row = next(one for one in rows_of(records) if one.status == "agrees")
     for field, value in found.items():
-        setattr(row, field, value)
+        setattr(row, field, with_others(getattr(row, field), value))
     assert not [*contradictions(records)]
+
+
+def with_others(there: Any, value: Any) -> Any:
+    """A value with what else is there: other tensors, other steps."""
+    if isinstance(value, dict):
+        there = there or {}
+        return {**there, **{key: with_others(there.get(key), own) for key, own in value.items()}}
+    if isinstance(value, list):
+        return [*value, *there[len(value) :]]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda row: row.long.weights.clear(), "long.weights: those of the first steps were not"),
+        (lambda row: row.long.weights.pop(1), "long.weights: those of the first steps were not"),
+        (lambda row: row.long.weights[5].pop("dense1.bias"), "long.weights.5: dense1.bias was not"),
+        (lambda row: row.full.weights.clear(), "full.weights: those of the first steps were not"),
+        (lambda row: row.full.loss.pop(), "full: 2 steps, but full_steps is 3"),
+        (lambda row: setattr(row, "full", None), "full: 0 steps, but full_steps is 3"),
+        (lambda row: row.gradients.pop("dense1.bias"), "gradients: dense1.bias was not compared"),
+        (lambda row: row.rounding.pop("conv2d1.kernel"), "rounding: conv2d1.kernel was not comp"),
+        (lambda row: row.restarted.pop(), "restarted: 9 steps were compared, and 10 of another"),
+        (lambda row: row.again.pop(), "again: 9 steps were compared, and 10 of another"),
+        (lambda row: row.astray.pop(10), "astray: 1 steps were compared, and 2 of another"),
+    ],
+)
+def test_all_that_whole_steps_have_is_compared(
+    certified: MachineRecords, change: Callable[[CertificateRow], object], said: str
+) -> None:
+    records = certified.model_copy(deep=True)
+    row = others_of(records)[0]
+    change(row)
+    assert any(f"{row.name} on mnist-cnn: {said}" in fault for fault in contradictions(records))
+
+
+def test_what_is_declared_was_compared_with_something(certified: MachineRecords) -> None:
+    records = certified.model_copy(deep=True)
+    row = next(one for one in rows_of(records) if one.status == "declared")
+    row.substituted, row.long = None, records.certificates[0].rows[0].long
+    (fault,) = contradictions(records)
+    assert "followed: it declares a deviation, and nothing was compared with that" in fault
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda one: setattr(one, "parameters", 1), "parameters: 1, mnist-cnn has "),
+        (lambda one: setattr(one, "narrowed", not one.narrowed), "narrowed: "),
+        (lambda one: setattr(one, "declared_steps", 101), "declared_steps: 101, of 100 steps"),
+        (lambda one: one.turns.losses.pop(), "turns.losses of pytorch/default/cpu/1 do not have"),
+        (lambda one: one.turns.losses[1].pop(), "turns.losses of pytorch/default/cpu/1 do not"),
+        (
+            lambda one: one.turns.losses[1].__setitem__(0, math.nan),
+            "turns.losses of pytorch/default/cpu/1 are no numbers, though its network was cert",
+        ),
+        (
+            lambda one: one.turns.start["dense1.kernel"].__setitem__(3, -101.0),
+            "turns.start of pytorch/default/cpu/1: no initial weight is larger than 100",
+        ),
+    ],
+)
+def test_turns_and_limits_are_those_of_the_study(
+    certified: MachineRecords, change: Callable[[CertificateRecord], object], said: str
+) -> None:
+    records = certified.model_copy(deep=True)
+    records.certificates[0].turns = float64_turns(RECIPE)
+    assert not [*contradictions(records)]
+    change(records.certificates[0])
+    assert any(f": {said}" in fault for fault in contradictions(records))
+
+
+def test_the_reference_is_a_whole_step(certified: MachineRecords) -> None:
+    records = certified.model_copy(deep=True)
+    own = {"framework": "pytorch", "variant": "default", "beside": "tuned"}
+    records.reduced.append(ReducedRow(**own, change="bfloat16"))
+    said = "certificates: reference: pytorch/default/cpu/1 is no whole step in float32"
+    assert said in [*contradictions(records)]
 
 
 def test_a_tensor_that_the_network_does_not_have(certified: MachineRecords) -> None:

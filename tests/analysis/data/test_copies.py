@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.data.reading import load
+from analysis.data.reading import load, require_measured_once
 from tests.analysis.data.test_rows import SMALL, stored
 from tests.analysis.synthetic import write
 from tests.analysis.turns import with_turns
@@ -26,6 +26,24 @@ def test_a_copied_contest_is_refused(tmp_path: Path) -> None:
     said = "contests: mnist-cnn, replicate 3: its turns are those of mnist-cnn, replicate 1"
     with pytest.raises(RecordError, match=said):
         load([stored(tmp_path / "copied", records, both)])
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_a_contest_with_the_times_of_another_is_a_copy(tmp_path: Path, share: float) -> None:
+    """Even if it has orders, turns and losses of its own, and if some contenders are new."""
+    (machine,) = load([write(tmp_path / "one", replace(SMALL, replicates=3))])
+    rows = machine.batches.copy()
+    names = sorted(rows["contender"].unique())
+    for name in names[: int(share * len(names)) + 1]:
+        own = rows["contender"] == name
+        first = rows.loc[own & (rows["replicate"] == 1), ["step_ns", "transfer_ns"]].to_numpy()
+        rows.loc[own & (rows["replicate"] == 3), ["step_ns", "transfer_ns"]] = first[::-1]
+    if not share:
+        require_measured_once([replace(machine, batches=rows)])
+        return
+    said = "mnist-cnn, replicate 1 of .*: its times are those of another contest, to the nano"
+    with pytest.raises(RecordError, match=said):
+        require_measured_once([replace(machine, batches=rows)])
 
 
 @pytest.mark.parametrize("boot", [False, True])
@@ -48,7 +66,10 @@ def test_a_study_under_another_name_is_no_further_machine(tmp_path: Path, boot: 
 
 
 def test_no_machine_has_a_title_of_its_own(tmp_path: Path) -> None:
-    folders = [write(tmp_path / "one", SMALL), write(tmp_path / "two", replace(SMALL, machine="b"))]
+    folders = [
+        write(tmp_path / "one", SMALL),
+        write(tmp_path / "two", replace(SMALL, machine="b", seed=2)),
+    ]
     load(folders)
     records, table = read_machine(folders[1])
     records.study.titles = {**records.study.titles, "pytorch": "Torch 3"}

@@ -54,7 +54,8 @@ def studies(draw: Any) -> list[Recipe]:
         "rounds": 3, "turn": 3, "discarded": 1, "warmup": 2,
     }  # fmt: skip
     machines = draw(st.sampled_from((1, 1, 1, 2, 3)))
-    return [draw(recipes(f"machine-{number}", common)) for number in range(machines)]
+    made = [draw(recipes(f"machine-{number}", common)) for number in range(machines)]
+    return [replace(recipe, seed=1 + number) for number, recipe in enumerate(made)]
 
 
 @st.composite
