@@ -89,6 +89,27 @@ def test_an_import_that_ends_its_process_ends_no_other(tmp_path, monkeypatch, mo
     assert re.search(f"importing {name}_it {message}", registry.framework(name).unloadable)
 
 
+def test_an_import_that_somebody_kills_is_tried_again_and_then_an_error(tmp_path, monkeypatch):
+    """It says nothing about the package, so no study may go on without it."""
+    killed = "import os, pathlib\ntries = pathlib.Path({!r})\ntries.open('a').write('.')\n"
+    killed += "if tries.stat().st_size <= {}: os.kill(os.getpid(), 9)\n"
+    monkeypatch.setenv(registry.LOADED, "")
+    for name, times in (("once", 1), ("always", 9)):
+        offer(tmp_path, monkeypatch, name, killed.format(str(tmp_path / f"{name}.tries"), times))
+    registry.try_to_load("once")
+    assert "AttributeError" in registry.framework("once").unloadable
+    with pytest.raises(registry.UnknownFramework, match=r"always_it was killed twice \(signal 9\)"):
+        registry.try_to_load("always")
+    assert "always_it:FRAMEWORK" not in json.loads(os.environ[registry.LOADED])
+
+
+def test_a_machine_without_memory_says_nothing_about_a_package(tmp_path, monkeypatch):
+    offer(tmp_path, monkeypatch, "greedy", "raise MemoryError")
+    monkeypatch.setenv(registry.LOADED, "")
+    with pytest.raises(registry.UnknownFramework, match="MemoryError"):
+        registry.try_to_load("greedy")
+
+
 def test_a_framework_that_cannot_be_loaded_has_the_variants_that_are_asked_for(
     tmp_path, monkeypatch
 ):
