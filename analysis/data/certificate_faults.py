@@ -14,7 +14,8 @@ from frameworks.workloads import Workload
 from frameworks.workloads.distance import REST
 from frameworks.workloads.smaller import large
 from frameworks.workloads.workload import LOOSEST
-from workflows.records.schema import CertificateRecord, CertificateRow, Measured
+from workflows.records.machine_records import MachineRecords
+from workflows.records.schema import UNCOMPARED, CertificateRecord, CertificateRow, Measured
 from workflows.records.thresholds import (
     AGAIN,
     FINER,
@@ -114,6 +115,26 @@ def fewer_steps(
                 if 0 < (own := len(getattr(row, key))) < most:
                     steps = f"{own} steps were compared, and {most} of another"
                     yield f"{row.name} on {workload}: {key}: {steps}"
+
+
+def unread_weights(records: MachineRecords, without: Collection[tuple[str, str]]) -> Iterator[str]:
+    """Check that weights were read after the turn of which certificates have them, of all whole
+    steps in the first replicate, and in another if they were of somebody. Variants in `without` are
+    no whole steps. Earlier records name no turn."""
+    read = {
+        one.workload
+        for one in records.certificates
+        if one.turns and one.turns.read is not None and one.turns.weights
+    }
+    for contest in records.contests:
+        if contest.workload not in read:
+            continue
+        read_here = contest.replicate == 1 or any(one.weights for one in contest.contenders)
+        for one in contest.contenders if read_here else ():
+            own = one.framework in UNCOMPARED or (one.framework, one.variant) in without
+            if one.status == "ok" and not (own or one.runs or one.weights):
+                where = f"{contest.workload}, replicate {contest.replicate}"
+                yield f"contests: {where}: {one.name} has no weights after its turn"
 
 
 def required_keys(certificates: Iterable[CertificateRecord]) -> Iterator[str]:

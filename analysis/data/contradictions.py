@@ -20,6 +20,7 @@ from analysis.data.certificate_faults import (
     required_keys,
     row_faults,
     turn_faults,
+    unread_weights,
 )
 from analysis.data.rows import CORES, cores_of
 from analysis.format import line
@@ -167,6 +168,7 @@ def certified(records: MachineRecords, works: Mapping[str, Workload]) -> Iterato
                 yield f"certificates: {row.name} {where}: {fault}"
     for fault in fewer_steps(records.certificates, parts | pitfalls):
         yield f"certificates: {fault}"
+    yield from unread_weights(records, parts | pitfalls)
 
 
 def contested(contest: ContestRecord, measured: set[str], records: MachineRecords) -> Iterator[str]:

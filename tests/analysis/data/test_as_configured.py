@@ -69,6 +69,16 @@ def without_setting(name: str) -> Callable[[MachineRecords], None]:
     return change
 
 
+def without_weights(records: MachineRecords) -> None:
+    """Of all contenders, after timed turns. The study itself is older than the round to read."""
+    for certificate in records.certificates:
+        if certificate.turns:
+            certificate.turns.read = 1
+    for contest in records.contests:
+        for one in contest.contenders:
+            one.weights = {}
+
+
 def sizes(**given: Any) -> Callable[[MachineRecords], None]:
     return lambda records: records.study.configuration["workloads"].update(mlp=given)
 
@@ -157,6 +167,7 @@ def fallen(records: MachineRecords) -> None:
         (other_titles(jax=" \u3164"), "study.titles: jax has none"),
         (without_setting("precision"), "settings: jax/default/cpu/1 lacks precision, which others"),
         (without_setting("learning_rate"), "settings: jax/default/cpu/1 lacks learning_rate, whi"),
+        (without_weights, "replicate 1: pytorch/default/cpu/1 has no weights after its turn"),
         (lambda one: one.datasets.pop(), "datasets: mnist-cnn has none"),
         (lambda one: one.study.configuration.update(controls=None),
          "is a control, and the configuration has none"),
