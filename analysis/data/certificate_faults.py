@@ -15,9 +15,10 @@ from frameworks.workloads.distance import REST
 from frameworks.workloads.smaller import large
 from frameworks.workloads.workload import LOOSEST
 from workflows.records.machine_records import MachineRecords
-from workflows.records.schema import UNCOMPARED, CertificateRecord, CertificateRow, Measured
+from workflows.records.schema import CertificateRecord, CertificateRow, Measured
 from workflows.records.thresholds import (
     AGAIN,
+    DECLARED_STEPS,
     FINER,
     FLOAT32_LOSS,
     HALF,
@@ -55,7 +56,7 @@ def certificate_faults(
     ):
         if not value <= most:
             yield f"{key}: {value:.0e}; no certificate allows more than {most:g}"
-    if not 1 <= certificate.declared_steps <= certificate.steps:
+    if not 1 <= certificate.declared_steps <= max(certificate.steps, DECLARED_STEPS):
         yield f"declared_steps: {certificate.declared_steps}, of {certificate.steps} steps"
     if certificate.parameters != own.parameters:
         yield f"parameters: {certificate.parameters}, {own.name} has {own.parameters}"
@@ -90,8 +91,8 @@ def turn_faults(certificate: CertificateRecord, schedule: Mapping[str, Any]) -> 
             continue
         if rounds and [*map(len, found.losses)] != sizes:
             yield f"turns.losses of {name} do not have the steps of each round"
-        if proven and not all(map(math.isfinite, chain(*found.losses))):
-            yield f"turns.losses of {name} are no numbers, though its network was certified"
+        if proven and not all(map(diverges, found.losses)):
+            yield f"turns.losses of {name}: numbers follow what is none, or the first is none"
         if any(abs(number) > INITIAL for number in chain(*found.start.values())):
             yield f"turns.start of {name}: no initial weight is larger than {INITIAL}"
 
@@ -117,24 +118,32 @@ def fewer_steps(
                     yield f"{row.name} on {workload}: {key}: {steps}"
 
 
+def diverges(losses: Sequence[float]) -> bool:
+    """Whether all losses are numbers, or all until some step, which is not the first."""
+    numbers = [*map(math.isfinite, losses)]
+    return numbers == sorted(numbers, reverse=True) and all(numbers[:1])
+
+
 def unread_weights(records: MachineRecords, without: Collection[tuple[str, str]]) -> Iterator[str]:
-    """Check that weights were read after the turn of which certificates have them, of all whole
-    steps in the first replicate, and in another if they were of somebody. Variants in `without` are
-    no whole steps. Earlier records name no turn."""
-    read = {
-        one.workload
+    """Check that weights were read after the turn of which certificates have them: in the first
+    replicate, of somebody whose certificate read them, too. An adapter may fail to give them, so a
+    single contender without them is no fault. Variants in `without` are no whole steps, and earlier
+    records name no turn."""
+    proven = {
+        (one.workload, row.name)
         for one in records.certificates
         if one.turns and one.turns.read is not None and one.turns.weights
+        for row in one.rows
+        if row.status in ("agrees", "declared") and (row.framework, row.variant) not in without
     }
-    for contest in records.contests:
-        if contest.workload not in read:
-            continue
-        read_here = contest.replicate == 1 or any(one.weights for one in contest.contenders)
-        for one in contest.contenders if read_here else ():
-            own = one.framework in UNCOMPARED or (one.framework, one.variant) in without
-            if one.status == "ok" and not (own or one.runs or one.weights):
-                where = f"{contest.workload}, replicate {contest.replicate}"
-                yield f"contests: {where}: {one.name} has no weights after its turn"
+    for contest in (one for one in records.contests if one.replicate == 1):
+        own = [
+            one
+            for one in contest.contenders
+            if one.status == "ok" and (contest.workload, one.name) in proven
+        ]
+        if len(own) > 1 and not any(one.weights for one in own):
+            yield f"contests: {contest.workload}, replicate 1: nobody has weights after a turn"
 
 
 def required_keys(certificates: Iterable[CertificateRecord]) -> Iterator[str]:
@@ -200,15 +209,18 @@ def incomplete(row: CertificateRow, certificate: CertificateRecord, own: Workloa
     """What a row that agrees or declares has not compared, of all that whole steps have."""
     every = own.parameter_shapes.keys()
     for key, run in (("long", row.long), ("full", row.full)):
-        if run and not (run.weights if key == "full" else {0, 1} <= run.weights.keys()):
-            yield f"{key}.weights: those of the first steps were not compared"
+        # If rounding hides the others, few steps are compared.
+        if run and not (run.weights or (run.attainable and len(run.loss) < certificate.full_steps)):
+            yield f"{key}.weights: none were compared"
         for step, found in run.weights.items() if run else ():
             if REST not in found and (absent := sorted(every - found.keys())):
                 yield f"{key}.weights.{step}: {absent[0]} was not compared"
     for key in ("gradients", "rounding"):
         if found := getattr(row, key):
             yield from (f"{key}: {name} was not compared" for name in sorted(every - found.keys()))
-    if (steps := len(row.full.loss) if row.full else 0) != certificate.full_steps:
+    steps = len(row.full.loss) if row.full else 0
+    fewer = bool(row.full and row.full.attainable and 0 < steps < certificate.full_steps)
+    if steps != certificate.full_steps and not fewer:
         yield f"full: {steps} steps, but full_steps is {certificate.full_steps}"
     beside = row.followed or row.substituted or row.state or row.reduced
     if row.status == "declared" and not beside:

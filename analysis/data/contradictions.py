@@ -61,9 +61,7 @@ def contradictions(records: MachineRecords) -> Iterator[str]:
     for contest in records.contests:
         measured = {one.name for one in contest.contenders if one.status == "ok"}
         in_turn = () if turnless else in_rounds(contest, measured)
-        numbers = {*vars(works[contest.workload].optimiser)} if contest.workload in works else ()
-        answers = unanswered(contest, {*SETTINGS, *numbers})
-        for fault in chain(contested(contest, measured, records), in_turn, answers):
+        for fault in chain(contested(contest, measured, records), in_turn, unanswered(contest)):
             yield f"contests: {contest.workload}, replicate {contest.replicate}: {fault}"
     yield from in_groups(records.contests, patience_s(records.study))
     yield from references(records)
@@ -199,13 +197,13 @@ def contested(contest: ContestRecord, measured: set[str], records: MachineRecord
             yield f"idle_mib: {one.idle_mib:g} of {one.name}, the machine has less"
 
 
-def unanswered(contest: ContestRecord, asked: set[str]) -> Iterator[str]:
+def unanswered(contest: ContestRecord) -> Iterator[str]:
     """Check that nobody lacks a setting that another has: a worker fails without its answer. Later
     versions ask for more settings."""
     measured = [
         one for one in contest.contenders if one.status == "ok" and one.framework not in UNCOMPARED
     ]
-    answered = asked & {name for one in measured for name in one.settings}
+    answered = {name for name in SETTINGS if any(name in one.settings for one in measured)}
     for one in measured:
         if absent := sorted(answered - one.settings.keys()):
             yield f"settings: {one.name} lacks {absent[0]}, which others have"

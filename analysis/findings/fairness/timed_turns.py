@@ -126,6 +126,7 @@ def losses(machine: Machine, batches: pd.DataFrame, turns: Turns, tolerance: flo
     turn = list(zip(whose, batches["round"], strict=True))
     right = [at(expected[key], n, step) for (key, n), step in zip(turn, place, strict=True)]
     first = [at(expected[key], n, 0) for key, n in turn]
+    known = [has(expected[key], n, step) for (key, n), step in zip(turn, place, strict=True)]
     allowed = [
         room(expected[key], tolerance)[int(step > 0)]
         for (key, _), step in zip(turn, place, strict=True)
@@ -133,9 +134,11 @@ def losses(machine: Machine, batches: pd.DataFrame, turns: Turns, tolerance: flo
     still = {key: one is not None and one.still for key, one in expected.items()}
     table = batches.assign(
         place=place, right=right, first=first, allowed=allowed, still=[still[key] for key in whose]
-    ).dropna(subset="right")
+    )[known]
     sizes = pd.concat([table["right"].abs(), VANISHED * table["first"].abs()], axis=1)
     off = (table["loss"] - table["right"]).abs() / sizes.max(axis=1).clip(lower=TINY)
+    diverged = ~np.isfinite(table["right"])  # so the timed loss must be no number, either
+    off = off.mask(diverged, np.where(np.isfinite(table["loss"]), np.inf, 0.0))
     return widened(table.assign(off=off))
 
 
@@ -147,9 +150,15 @@ def room(expected: Expected | None, tolerance: float) -> tuple[float, float]:
 
 
 def at(expected: Expected | None, number: int, step: int) -> float:
-    """The loss of a step of a round's turn, NaN if it is not known."""
+    """The loss of a step of a round's turn, NaN if it is not known or no number."""
     known = expected.turns.losses if expected else []
-    return known[number][step] if number < len(known) and step < len(known[number]) else math.nan
+    return known[number][step] if has(expected, number, step) else math.nan
+
+
+def has(expected: Expected | None, number: int, step: int) -> bool:
+    """Whether a step of a round's turn was trained in float64."""
+    known = expected.turns.losses if expected else []
+    return number < len(known) and step < len(known[number])
 
 
 def original(machine: Machine, one: BenchmarkId) -> BenchmarkId:

@@ -1,5 +1,6 @@
 """The timed runs must set out from where the certified ones did."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -153,6 +154,19 @@ def test_how_many_losses_of_longer_turns_are_compared_is_said(in_float64: Findin
                 one.turns.losses = [own[:4] for own in one.turns.losses]
     found = Findings(replace(in_float64.machine, records=records))
     assert "the losses of the first 4 steps of each turn agreed" in str(found.loss_check)
+
+
+def test_what_diverges_in_float64_alone_is_refused(in_float64: Findings) -> None:
+    """Losses in float64 that are no numbers do not switch the comparison off."""
+    records = in_float64.machine.records.model_copy(deep=True)
+    for certificate in records.certificates:
+        for one in (certificate, *certificate.rows):
+            if one.turns:
+                one.turns.losses = [[*own[:2], *[math.nan] * len(own[2:])]
+                                    for own in one.turns.losses]  # fmt: skip
+    found = Findings(replace(in_float64.machine, records=records)).loss_check
+    assert len(found.faults) == 5
+    assert all("the float32 loss of step 3" in fault for fault in found.faults.values())
 
 
 @pytest.mark.parametrize(("who", "whose"), [(TUNED, f"{BASE}'s"), (DEFAULT, "its own")])
