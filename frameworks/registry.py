@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -138,8 +138,11 @@ def place(name: str) -> str:
 
 def tried() -> dict[str, str]:
     """What was tried, and why it cannot be loaded, "" if it can."""
-    found: dict[str, str] = json.loads(os.environ.get(LOADED) or "{}")
-    return found
+    with suppress(ValueError):
+        found = json.loads(os.environ.get(LOADED, ""))
+        if isinstance(found, dict):
+            return {str(key): str(reason) for key, reason in found.items()}
+    return {}
 
 
 def fatal(module: str) -> str:

@@ -92,8 +92,8 @@ def turn_faults(certificate: CertificateRecord, schedule: Mapping[str, Any]) -> 
         if rounds and [*map(len, found.losses)] != sizes:
             yield f"turns.losses of {name} do not have the steps of each round"
         if proven and not all(map(diverges, found.losses)):
-            yield f"turns.losses of {name}: numbers follow what is none, or the first is none"
-        if any(abs(number) > INITIAL for number in chain(*found.start.values())):
+            yield f"turns.losses of {name}: only the end of a turn may have no numbers"
+        if not all(abs(number) <= INITIAL for number in chain(*found.start.values())):
             yield f"turns.start of {name}: no initial weight is larger than {INITIAL}"
 
 

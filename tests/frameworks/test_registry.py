@@ -103,6 +103,13 @@ def test_an_import_that_somebody_kills_is_tried_again_and_then_an_error(tmp_path
     assert "always_it:FRAMEWORK" not in json.loads(os.environ[registry.LOADED])
 
 
+@pytest.mark.parametrize("value", ["", "{", "[1]", "3", '{"pytorch": null}'])
+def test_what_somebody_else_has_put_into_the_variable_is_no_matter(monkeypatch, value):
+    monkeypatch.setenv(registry.LOADED, value)
+    registry.try_to_load("pytorch")
+    assert registry.framework("pytorch").title == "PyTorch"
+
+
 def test_a_machine_without_memory_says_nothing_about_a_package(tmp_path, monkeypatch):
     offer(tmp_path, monkeypatch, "greedy", "raise MemoryError")
     monkeypatch.setenv(registry.LOADED, "")

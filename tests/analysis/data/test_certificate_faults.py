@@ -214,7 +214,11 @@ def test_what_is_declared_was_compared_with_something(certified: MachineRecords)
         (lambda one: one.turns.losses[1].pop(), "turns.losses of pytorch/default/cpu/1 do not"),
         (
             lambda one: one.turns.losses[1].__setitem__(0, math.nan),
-            "turns.losses of pytorch/default/cpu/1: numbers follow what is none, or the first is",
+            "turns.losses of pytorch/default/cpu/1: only the end of a turn may have no numbers",
+        ),
+        (
+            lambda one: one.turns.start["dense1.kernel"].__setitem__(3, math.nan),
+            "turns.start of pytorch/default/cpu/1: no initial weight is larger than 100",
         ),
         (
             lambda one: one.turns.start["dense1.kernel"].__setitem__(3, -101.0),
