@@ -98,8 +98,9 @@ def described(records: MachineRecords) -> Generator[str, None, dict[str, Workloa
     for key, names in named:
         if twice := repeated(names):
             yield f"{key}: {twice[0]} is there twice"
+    timed = dict.fromkeys(contest.workload for contest in records.contests)
     prepared = {dataset.workload for dataset in records.datasets}
-    yield from (f"datasets: {name} has none" for name in works if name not in prepared)
+    yield from (f"datasets: {name} has none" for name in timed if name not in prepared)
     for dataset in records.datasets:
         if dataset.workload not in {one.name for one in records.workloads}:
             yield f"datasets: workload {dataset.workload} is not described"
