@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from analysis.data.certificate_faults import TURN_STEPS
 from workflows.records import storage
 from workflows.records.columns import BATCHES
 from workflows.records.machine_folder import read_machine, write_machine
@@ -30,8 +31,20 @@ def lengthened(source: Path, size: int, out: Path) -> int:
     times = max((size - table.num_rows + steady) // steady, 1)
     deal = records.study.configuration["contest"]
     deal["turn"] = deal["discard"] + times * (deal["turn"] - deal["discard"])
+    for certificate in records.certificates:
+        for one in (certificate, *certificate.rows):
+            if one.turns:
+                one.turns.losses[1:] = [
+                    longer_turn(own, deal["discard"], times) for own in one.turns.losses[1:]
+                ]
     write_machine(out, records, contests(records, table, times))
     return int(table.num_rows + (times - 1) * steady)
+
+
+def longer_turn(losses: list[float], discard: int, times: int) -> list[float]:
+    """A turn's losses in float64, each steady one `times` times, as far as records have them."""
+    steady = np.repeat(losses[discard:], times).tolist()
+    return [*losses[:discard], *steady][:TURN_STEPS]
 
 
 def contests(records: MachineRecords, table: pa.Table, times: int) -> Iterator[pa.Table]:

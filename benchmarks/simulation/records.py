@@ -101,11 +101,7 @@ def read(folders: Sequence[Path]) -> list[RecordedStudy]:
 
 def study(folder: Path) -> RecordedStudy:
     machine = load([folder])[0]
-    contest = machine.study.configuration.get("contest")
-    dealt = [contest.get(key) if isinstance(contest, dict) else None for key in DEALT]
-    numbers = [number for number in dealt if isinstance(number, int)]
-    if len(numbers) < len(DEALT):
-        raise RecordError(f"{folder}: its configuration has no contest.{', '.join(DEALT)}")
+    numbers = [machine.study.configuration["contest"][key] for key in DEALT]
     table = by_benchmark(processes(uncontrolled(machine)))
     matched = dict(sorted(pairs(machine, table, lambda _: machine.study.reference).items()))
     contenders = sorted({*matched, *matched.values()})

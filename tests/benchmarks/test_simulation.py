@@ -202,7 +202,7 @@ def test_mistakes_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     del values["study"]["configuration"]["contest"]
     one.write_text(json.dumps(values))
     assert main([str(one.parent)]) == 2
-    assert "its configuration has no contest.rounds, turn, discard" in capsys.readouterr().err
+    assert "study.configuration: without contest, which every" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["--studies", "20"])
     assert "too few, 100 at least are needed" in capsys.readouterr().err
