@@ -60,8 +60,8 @@ def certificate_faults(
         yield f"declared_steps: {certificate.declared_steps}, of {certificate.steps} steps"
     if certificate.parameters != own.parameters:
         yield f"parameters: {certificate.parameters}, {own.name} has {own.parameters}"
-    if certificate.narrowed != (certificate.parameters_long != certificate.parameters):
-        yield f"narrowed: {certificate.narrowed}, with {certificate.parameters_long} parameters"
+    if not certificate.narrowed and certificate.parameters_long != certificate.parameters:
+        yield f"narrowed: it is not, with {certificate.parameters_long} parameters in the long run"
     if everybody and certificate.reference not in everybody:
         yield f"reference: {certificate.reference}, no contender"
     if not certificate.rows:

@@ -208,7 +208,10 @@ def test_what_is_declared_was_compared_with_something(certified: MachineRecords)
     ("change", "said"),
     [
         (lambda one: setattr(one, "parameters", 1), "parameters: 1, mnist-cnn has "),
-        (lambda one: setattr(one, "narrowed", not one.narrowed), "narrowed: "),
+        (
+            lambda one: (setattr(one, "narrowed", False), setattr(one, "parameters_long", 1)),
+            "narrowed: it is not, with 1 parameters in the long run",
+        ),
         (lambda one: setattr(one, "declared_steps", 101), "declared_steps: 101, of 100 steps"),
         (lambda one: one.turns.losses.pop(), "turns.losses of pytorch/default/cpu/1 do not have"),
         (lambda one: one.turns.losses[1].pop(), "turns.losses of pytorch/default/cpu/1 do not"),
