@@ -128,6 +128,14 @@ def try_to_load(name: str) -> None:
     os.environ[LOADED] = json.dumps(known)
 
 
+def require_loadable(name: str) -> Framework:
+    """The description of a framework. Raises UnknownFramework if it cannot be loaded."""
+    try_to_load(name)
+    if reason := framework(name).unloadable:
+        raise UnknownFramework(reason)
+    return framework(name)
+
+
 def place(name: str) -> str:
     """Where a framework's description is (`abacus:FRAMEWORK`), "" if nothing has this name."""
     if name in bundled():

@@ -15,7 +15,7 @@ from frameworks.workloads.distance import REST
 from frameworks.workloads.smaller import large
 from frameworks.workloads.workload import LOOSEST
 from workflows.records.machine_records import MachineRecords
-from workflows.records.schema import CertificateRecord, CertificateRow, Measured
+from workflows.records.schema import CertificateRecord, CertificateRow, Float64Turns, Measured
 from workflows.records.thresholds import (
     AGAIN,
     DECLARED_STEPS,
@@ -34,6 +34,7 @@ from workflows.records.thresholds import (
     widened,
 )
 
+PROVEN = ("agrees", "declared")  # statuses that let a ratio stand
 INITIAL = 100  # more than any initial weight
 TURN_STEPS = 1000  # of a turn that are recorded at most
 SINGLE = "in float32 only"  # a certificate that claims less, worded as in judge_float32 (certify)
@@ -66,16 +67,22 @@ def certificate_faults(
         yield f"reference: {certificate.reference}, no contender"
     if not certificate.rows:
         yield "rows: there is none"
-    turns = [(certificate.reference, certificate.turns)]
-    turns += [(row.name, row.turns) for row in certificate.rows]
+    turns = [*turns_of(certificate)]
     for name, found in turns:
-        if found and lengths(found.start) != lengths(found.weights):
+        if lengths(found.start) != lengths(found.weights):
             yield f"turns.start and turns.weights of {name} are not of the same numbers"
-        if found and found.read is not None and not 1 <= found.read < len(found.losses):
+        if found.read is not None and not 1 <= found.read < len(found.losses):
             rounds = len(found.losses) - 1
             yield f"turns.read of {name}: round {found.read}, and there are {rounds} rounds"
-    if len({found.read for _, found in turns if found}) > 1:
+    if len({found.read for _, found in turns}) > 1:
         yield "turns.read differs between contenders"
+
+
+def turns_of(certificate: CertificateRecord) -> Iterator[tuple[str, Float64Turns]]:
+    """The turns in float64 of the reference, and of contenders that have some of their own."""
+    if certificate.turns:
+        yield certificate.reference, certificate.turns
+    yield from ((row.name, row.turns) for row in certificate.rows if row.turns)
 
 
 def turn_faults(certificate: CertificateRecord, schedule: Mapping[str, Any]) -> Iterator[str]:
@@ -83,12 +90,8 @@ def turn_faults(certificate: CertificateRecord, schedule: Mapping[str, Any]) -> 
     nothing."""
     warmup, turn, rounds = (int(schedule.get(key, 0)) for key in ("warmup", "turn", "rounds"))
     sizes = [min(steps, TURN_STEPS) for steps in (warmup, *[turn] * rounds)]
-    proven = any(row.status in ("agrees", "declared") for row in certificate.rows)
-    turns = [(certificate.reference, certificate.turns)]
-    turns += [(row.name, row.turns) for row in certificate.rows]
-    for name, found in turns:
-        if not found:
-            continue
+    proven = any(row.status in PROVEN for row in certificate.rows)
+    for name, found in turns_of(certificate):
         if rounds and [*map(len, found.losses)] != sizes:
             yield f"turns.losses of {name} do not have the steps of each round"
         if proven and not all(map(diverges, found.losses)):
@@ -134,7 +137,7 @@ def unread_weights(records: MachineRecords, without: Collection[tuple[str, str]]
         for one in records.certificates
         if one.turns and one.turns.read is not None and one.turns.weights
         for row in one.rows
-        if row.status in ("agrees", "declared") and (row.framework, row.variant) not in without
+        if row.status in PROVEN and (row.framework, row.variant) not in without
     }
     for contest in (one for one in records.contests if one.replicate == 1):
         own = [
@@ -175,7 +178,7 @@ def row_faults(
     known = {*own.parameter_shapes, *own.state_shapes, REST}
     if not own.elementwise and (strange := [name for name in tensors(row) if name not in known]):
         yield f"it compares {strange[0]!r}, which is no tensor of {own.name}"
-    if row.status not in ("agrees", "declared"):
+    if row.status not in PROVEN:
         return
     if row.cause:
         yield f"cause: its status is {row.status!r}, and only a refusal has one"
@@ -206,7 +209,8 @@ def row_faults(
 
 
 def incomplete(row: CertificateRow, certificate: CertificateRecord, own: Workload) -> Iterator[str]:
-    """What a row that agrees or declares has not compared, of all that whole steps have."""
+    """Tensors and steps that a row has not compared, although its status says that it agrees or
+    differs as declared."""
     every = own.parameter_shapes.keys()
     for key, run in (("long", row.long), ("full", row.full)):
         # If rounding hides the others, few steps are compared.

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from frameworks.contract import Framework
 from frameworks.device import DEVICES, HOST
-from frameworks.registry import UnknownFramework, framework, names, try_to_load
+from frameworks.registry import UnknownFramework, names, require_loadable
 from frameworks.workloads import CATALOGUE, SMALL
 from samestep.terminal import Problem, unknown
 from workflows.conformance.engine import Examined, Outcome
@@ -60,12 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.interpreter != sys.executable and (why := no_python(arguments.interpreter)):
         raise Problem(f"--interpreter {arguments.interpreter}: {why}")
     try:
-        try_to_load(arguments.name)
-        description = framework(arguments.name)
+        description = require_loadable(arguments.name)
     except UnknownFramework as error:
         raise Problem(str(error)) from None
-    if description.unloadable:
-        raise Problem(description.unloadable)
     require_variant(description, arguments.variant)
     for name in arguments.rule or []:
         if name not in RULES:

@@ -55,12 +55,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def seen(name: str, detect: bool) -> Seen:
     try:
-        registry.try_to_load(name)
-        description = registry.framework(name)
+        description = registry.require_loadable(name)
     except UnknownFramework as error:
         return Seen(name, origin(name), problem=str(error))
-    if description.unloadable:
-        return Seen(name, origin(name), problem=description.unloadable)
     versions = registry.versions(description)
     missing = "" if versions else f"not installed: {description.install}"
     every = description.variants.items()
