@@ -2,7 +2,7 @@
 
 import pytest
 
-from frameworks import memory
+from frameworks.registry import framework
 from workflows.conformance.testing import Conformance
 from workflows.machine.gpu import gpus
 
@@ -80,8 +80,9 @@ class Here(Conformance):
     def allocator(self, monkeypatch):
         """`tuned` asks for a process of its own, because these variables act when one starts. No
         rule here depends on them."""
-        for name, value in memory.KEPT.items():
-            monkeypatch.setenv(name, value)
+        for variant in self.variants:
+            for name, value in framework(self.framework).variants[variant].variables.items():
+                monkeypatch.setenv(name, value)
 
 
 class TestPyTorchHere(Here):
