@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from analysis.data.reading import load, require_measured_once
-from tests.analysis.data.test_rows import SMALL, stored
+from tests.analysis.data.conftest import SMALL, stored
 from tests.analysis.synthetic import write
 from tests.analysis.turns import with_turns
 from workflows.records.machine_folder import read_machine, write_machine
