@@ -8,7 +8,7 @@ import pytest
 from analysis.literature.published.table7 import spreads
 from analysis.literature.spread import apart, finding, speed_ups, spread_figure
 from analysis.literature.studies import KnownRatio, Pair, StudyTables
-from tests.analysis.literature.test_rules import row
+from tests.analysis.literature.judging.test_rules import row
 
 JAX = Pair("framework", "jax", "pytorch")
 BETWEEN = Pair("framework", "tensorflow", "jax")

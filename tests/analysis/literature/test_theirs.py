@@ -10,7 +10,7 @@ from analysis.literature.__main__ import main
 from analysis.literature.judging.claims import judge
 from analysis.literature.page import page
 from analysis.literature.studies import StudyTables
-from tests.analysis.literature.test_claims import write_tables
+from tests.analysis.literature.conftest import write_tables
 from tests.conftest import ROOT
 
 ATTACK = "<img src=x onerror=alert(1)> [x](javascript:alert(2)) https://evil.example"

@@ -29,7 +29,7 @@ from analysis.literature.today import (
     then_and_now,
 )
 from analysis.report.prose import two
-from tests.analysis.literature.test_rules import row
+from tests.analysis.literature.judging.test_rules import row
 from tests.conftest import ROOT
 
 MXNET = Pair("workload", "alexnet-s-mxnet", "alexnet-s")

@@ -18,7 +18,7 @@ from analysis.literature.transfer import (
     times,
     written,
 )
-from tests.analysis.literature.test_claims import write_tables
+from tests.analysis.literature.conftest import write_tables
 from tests.conftest import ROOT
 
 SIZES = [4096, 32768, 262144, 2097152]

@@ -27,8 +27,8 @@ from analysis.literature.page import page
 from analysis.literature.studies import MeasuredRatio, Pair, Time, study
 from analysis.literature.tables import recorded
 from tests.analysis.findings.speed.test_transferred import SWEEP
-from tests.analysis.literature.test_claims import NETWORKS, judged, planted
-from tests.analysis.literature.test_rules import row
+from tests.analysis.literature.judging.test_claims import NETWORKS, judged, planted
+from tests.analysis.literature.judging.test_rules import row
 from tests.analysis.recipe import Recipe
 
 COPIES, FILLS = "copy-size-67108864", "fill-size-16777216"

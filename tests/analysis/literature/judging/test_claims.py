@@ -1,49 +1,26 @@
-"""The list of claims is complete, judges by tables alone, and is what is committed."""
+"""The list of claims is complete, and judges by tables alone."""
 
-import csv
 import math
-import re
-import shutil
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from analysis.data.reading import read as read_records
 from analysis.data.results import BenchmarkId
-from analysis.findings.findings import Findings, tables
-from analysis.literature.__main__ import main
 from analysis.literature.judging.arithmetic import CALCULATIONS, Calculation, vgg_19
 from analysis.literature.judging.claims import UNBUILT, Judgement, claims, judge
 from analysis.literature.judging.claims import tests as rules_of
 from analysis.literature.page import PITFALLS, page
-from analysis.literature.published.peaks import definitions, networks
-from analysis.literature.published.table7 import cells, rows
-from analysis.literature.studies import MeasuredRatio, Pair, StudyTables, Time, evidence, read
-from analysis.literature.studies import study as of_tables
-from analysis.literature.tables import tables_of
-from tests.analysis.literature.test_rules import row
-from tests.conftest import ROOT
-from workflows.records.storage import RecordError
+from analysis.literature.published.table7 import rows
+from analysis.literature.studies import MeasuredRatio, Pair, StudyTables, Time
+from tests.analysis.literature.judging.test_rules import row
 
-STUDIES = ("reference", "networks", "networks-tuned", "definitions", "stored-statistics",
-           "threads", "oversubscribed", "sweep", "fence", "parts", "parallel", "operations",
-           "transfer", "traps", "gpu")  # fmt: skip
 NETWORKS = ["fcn-s", "alexnet-s", "resnet-50", "fcn-r", "alexnet-r", "resnet-56", "lstm"]
 
 
 def judged(*studies: StudyTables) -> dict[str, Judgement]:
     return {one.claim.id: one for one in judge(studies)}
-
-
-def write_tables(study: str, folder: Path) -> None:
-    """All tables of a committed study whose report is brief, as a whole report has them."""
-    (machine,) = (ROOT / "reports" / study / "machines").iterdir()
-    (folder / "tables").mkdir(parents=True)
-    for name, text in tables([Findings(read_records(machine))]).items():
-        (folder / "tables" / f"{name}.csv").write_text(text)
 
 
 def planted(*found: object, hardware: tuple[str, ...] = ("cpu",)) -> StudyTables:
@@ -307,147 +284,3 @@ def test_a_claim_about_frameworks_is_said_of_each() -> None:
     assert with_it.deciding == said["C24"].deciding
     alone = judged(planted(*found[:4]))
     assert alone["C24"].verdict == "needs a study that has not been run"
-
-
-@pytest.mark.parametrize(
-    ("verdict", "off", "proven", "reason"),
-    [
-        ("refused", 0.0, "the same losses; work was left", ""),
-        ("equivalent", 0.0, "the same losses", ""),
-        ("refused", 1e-9, "", "not shown to have the losses of default"),
-        ("refused", None, "", "not shown to have the losses of default"),
-        ("faster", 0.0, "", "is faster, but no work was left"),
-    ],
-)
-def test_what_a_ratio_of_a_pitfall_rests_on(
-    verdict: str, off: float | None, proven: str, reason: str
-) -> None:
-    loss = "" if off is None else str(off)
-    own = dict.fromkeys(("loss_1", "loss_10", "loss_100", "loss_last"), loss)
-    names = {"framework": "jax", "variant": "trap-unsynchronised", "beside": "default"}
-    found = evidence({**own, **names, "verdict": verdict})
-    assert found[0].startswith(proven) and bool(found[0]) == bool(proven) and reason in found[1]
-
-
-def test_pitfalls_are_read_from_a_study_as_they_stand() -> None:
-    study = read(ROOT / "reports" / "traps")
-    flushed = study.of(Pair("variant", "trap-denormals", "default"))
-    assert [one.id.workload for one in flushed if one.usable] == ["mlp", "mnist-cnn"]
-    assert not any(one.usable for one in study.of(Pair("variant", "trap-weights", "default")))
-    missing = study.of(UNFENCED)
-    assert {one.id.device for one in missing} == {"gpu"} and not any(one.usable for one in missing)
-
-
-@pytest.mark.all
-def test_the_committed_verdicts_follow_from_the_committed_tables(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(ROOT)
-    studies = [f"reports/{name}" for name in STUDIES]
-    assert main([*studies, "--out", str(tmp_path)]) == 0
-    for name in ("claims.md", *(one.name for one in tmp_path.glob("*.csv"))):
-        assert (tmp_path / name).read_bytes() == (ROOT / "reports/literature" / name).read_bytes()
-    drawing = (tmp_path / "impossible.svg").read_text()
-    assert ">ResNet-56</text>" in drawing.replace("\n", "")
-    assert {one.name for one in tmp_path.iterdir()} == {
-        one.name for one in (ROOT / "reports/literature").iterdir()
-    }
-
-
-def test_more_threads_than_cores_say_only_what_these_bring() -> None:
-    found = of_tables("oversubscribed", tables_of(ROOT / "reports" / "reference"))
-    assert {one.pair.axis for one in found.ratios} == {"threads"}
-    assert not found.times and not found.memory
-
-
-def test_a_folder_without_tables_is_refused_in_words(tmp_path: Path) -> None:
-    with pytest.raises(RecordError, match="give a report's folder"):
-        read(tmp_path)
-    assert main([str(tmp_path), "--out", str(tmp_path / "out")]) == 1
-
-
-def test_intervals_at_another_confidence_are_refused(tmp_path: Path) -> None:
-    """A narrower interval would make rows look more certain than they are."""
-    shutil.copytree(ROOT / "reports/reference/tables", tmp_path / "tables")
-    pairs = tmp_path / "tables" / "pairs.csv"
-    assert "1.1079,1.1546" in pairs.read_text()
-    pairs.write_text(pairs.read_text().replace("1.1079,1.1546", "1.118,1.144"))
-    with pytest.raises(RecordError, match="not at 95%"):
-        read(tmp_path)
-
-
-def committed() -> dict[str, str]:
-    """The verdict of each claim in the committed list, which follows from the committed tables."""
-    found, verdict = {}, ""
-    for line in (ROOT / "reports/literature/claims.md").read_text().splitlines():
-        if line.startswith("## "):
-            verdict = line.removeprefix("## ").lower()
-        elif row := re.match(r"\| (C\d\d) \|", line):
-            found[row[1]] = verdict
-    return found
-
-
-def test_the_page_says_what_was_judged() -> None:
-    page = " ".join((ROOT / "docs/literature.md").read_text().split())
-    verdicts = committed()
-    assert sorted(verdicts) == [one.id for one in claims()]
-    lacking = {name for name, said in verdicts.items() if said.startswith("needs")}
-    assert {verdicts[name] for name in lacking} == {"needs hardware that is not here"}
-    calculated = {one.id for one in claims() if one.calculation in CALCULATIONS}
-    assert {verdicts[name] for name in calculated} == {"does not hold here"}
-    assert len(calculated) == 5
-    measured = {name: said for name, said in verdicts.items() if name not in lacking | calculated}
-    assert measured == {
-        **dict.fromkeys(
-            ["C27", "C29", "C38", "C39", "C40", "C42", "C43", "C46", "C48", "C54", "C55", "C59"],
-            "does not hold here",
-        ),
-        **dict.fromkeys(
-            ["C03", "C04", "C23", "C24", "C25", "C37", "C53", "C56", "C58", "C64"], "holds here"
-        ),
-        **dict.fromkeys(
-            ["C12", "C30", "C31", "C32", "C33", "C35", "C36", "C52", "C63"], "cannot tell"
-        ),
-    }
-    for words in (
-        "They make 65 claims",
-        "Of its 455 cells, 376 can be used",
-        "Six times need more",
-        "needs 7.8 times the peak",
-        "decide five claims, and none holds",
-        "decide 22 more",
-        f"{len(lacking)} claims need hardware",
-        "Cannot tell**: six claims about threads, one that",
-    ):
-        assert words in page
-    for (network, tool), own in definitions().items():
-        work = networks()[own["layers"]].flops(int(own["samples"]))
-        batch = next(c.batch for c in cells() if c.network == network)
-        share = work / networks()[network].flops(batch)
-        shown = f"{share:.2f}" if share > 0.1 else f"{share:.2g}"
-        assert re.search(rf"\| {network}, {tool} \|[^|]*\|[^|]*\| {shown} \|", page)
-
-
-def test_the_page_is_short_and_near_the_front_door() -> None:
-    page = (ROOT / "docs/literature.md").read_text()
-    assert page.count("<picture>") == 3
-    seen = re.sub(r"<picture>.*?</picture>|\]\([^)]*\)", "", page, flags=re.S)
-    assert sum(bool(re.search(r"\w", word)) for word in seen.split()) <= 1200
-    screen = (ROOT / "README.md").read_text().splitlines()[:40]
-    assert any("docs/literature.md" in line for line in screen)
-
-
-def test_ratios_are_read_from_a_study_as_they_stand() -> None:
-    study = read(ROOT / "reports" / "reference")
-    with (ROOT / "reports/reference/tables/pairs.csv").open(newline="") as file:
-        own = [one for one in csv.DictReader(file) if one["axis"] == "framework"]
-    found = study.of(Pair("framework", "tensorflow", "pytorch"))
-    assert sorted(f"{one.estimate.ratio:.6g}" for one in found if one.estimate.ratio) == sorted(
-        one["ratio"]
-        for one in own
-        if {one["framework"], one["against"]} == {"tensorflow", "pytorch"}
-    )
-    threads = study.of(Pair("threads", "2", "1"))
-    assert threads and all(one.known.ratio < 1.1 for one in threads)
-    assert study.missing["gpu"] and study.hardware == {"cpu"}
-    assert replace(found[0], certificate="").usable is False

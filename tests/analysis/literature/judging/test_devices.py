@@ -10,8 +10,9 @@ from analysis.literature.judging.claims import Judgement, claims
 from analysis.literature.judging.devices import DEVICES
 from analysis.literature.page import page
 from analysis.literature.studies import MeasuredRatio, Start, StudyTables, Time, read
-from tests.analysis.literature.test_claims import judged, planted, write_tables
-from tests.analysis.literature.test_rules import row
+from tests.analysis.literature.conftest import write_tables
+from tests.analysis.literature.judging.test_claims import judged, planted
+from tests.analysis.literature.judging.test_rules import row
 from tests.conftest import ROOT
 
 

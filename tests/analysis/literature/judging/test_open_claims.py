@@ -27,8 +27,8 @@ from analysis.literature.studies import (
 )  # fmt: skip
 from analysis.literature.threads import divided
 from analysis.stats.inference import Estimate
-from tests.analysis.literature.test_claims import NETWORKS, judged, planted
-from tests.analysis.literature.test_rules import row
+from tests.analysis.literature.judging.test_claims import NETWORKS, judged, planted
+from tests.analysis.literature.judging.test_rules import row
 
 
 def parts(workload: str, backward: float, step: float) -> list[MeasuredRatio]:
