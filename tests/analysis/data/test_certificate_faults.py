@@ -11,8 +11,9 @@ from analysis.data.certificate_faults import REQUIRED, REQUIRED_LATER, row_fault
 from analysis.data.contradictions import contradictions
 from frameworks.formats import FORMATS
 from frameworks.workloads import load
+from tests.analysis.contests import float64_turns
 from tests.analysis.recipe import Recipe
-from tests.analysis.synthetic import float64_turns, write
+from tests.analysis.synthetic import write
 from workflows.records.machine_folder import read_machine
 from workflows.records.machine_records import MachineRecords, ReducedRow
 from workflows.records.schema import CertificateRecord, CertificateRow, Measured, OptimiserRow

@@ -18,8 +18,9 @@ from analysis.report.figures.style import Theme
 from analysis.report.layout import Chapter, File, Paragraph
 from analysis.report.sections.measuring.machine import machine as machine_parts
 from analysis.report.sections.measuring.use import nearest
+from tests.analysis.contests import make_contest
 from tests.analysis.recipe import Recipe
-from tests.analysis.synthetic import make_contest, make_records
+from tests.analysis.synthetic import make_records
 from workflows.records import schema as r
 from workflows.records.columns import BATCHES
 from workflows.records.storage import write_batches, write_json
