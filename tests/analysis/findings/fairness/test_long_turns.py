@@ -12,8 +12,8 @@ from analysis.findings.fairness.loss_check import LossCheck
 from analysis.findings.fairness.timed_turns import Expected
 from analysis.findings.fairness.turn_weights import with_limits
 from tests.analysis.findings.fairness.test_loss_check import (
-    ALL,
     BASE,
+    DEFAULT,
     RECIPE,
     TUNED,
     Make,
@@ -22,6 +22,8 @@ from tests.analysis.findings.fairness.test_loss_check import (
 )
 from tests.analysis.synthetic import copied
 from workflows.records.schema import Float64Turns
+
+ALL = ("pytorch/default/cpu/1", "pytorch/tuned/cpu/1", DEFAULT, TUNED)
 
 
 def test_a_contender_counts_once_in_the_room_of_long_turns() -> None:
