@@ -23,22 +23,11 @@ from frameworks.workloads import from_dict, initial_weights, load, to_dict
 from samestep.__main__ import COMMANDS, main
 from samestep.commands import new, validate
 from tests.conftest import ROOT, python
-from tests.frameworks.test_registry import offer
 
-ABSENT = """
-from frameworks.contract import Framework, Variant
-FRAMEWORK = Framework("absent", "Absent", ("no-such-distribution",), "pip install it", "no:Where",
-                      {"default": Variant("as it comes")}, devices=("cpu",))
-"""
 METHODS = {
     "restart": [{}], "weights": [], "put": [np.zeros((2, 3)), np.zeros(2)], "step": [None],
     "synchronise": [], "loss": [],
 }  # fmt: skip
-
-
-def listed(capsys, *words):
-    assert main(["list", "--json", *words]) == 0
-    return {row["name"]: row for row in json.loads(capsys.readouterr().out)}
 
 
 def test_words_that_are_too_many_show_how_the_command_is_used(capsys):
@@ -59,49 +48,6 @@ def refused(capsys, *words):
     out, message = capsys.readouterr()
     assert out == ""
     return message
-
-
-def test_the_list_has_everybody_and_why_some_cannot_be_used(tmp_path, monkeypatch, capsys, abacus):
-    offer(tmp_path, monkeypatch, "broken", "import no_such_module")
-    offer(tmp_path, monkeypatch, "absent", ABSENT)
-    rows = listed(capsys)
-    assert {"pytorch", "tensorflow", "jax", "abacus", "broken", "absent"} <= set(rows)
-    assert rows["pytorch"]["origin"] == "frameworks/pytorch/"
-    assert rows["abacus"]["origin"] == "package abacus 0.1 (abacus:FRAMEWORK)"
-    assert rows["abacus"]["versions"] == {"abacus": "0.1"} and rows["abacus"]["problem"] == ""
-    assert rows["abacus"]["variants"]["default"] == "plain NumPy"
-    assert set(rows["abacus"]["pitfalls"]) == {"trap-epsilon", "trap-lazy", "trap-pooling"}
-    assert not set(rows["abacus"]["pitfalls"]) & set(rows["abacus"]["variants"])
-    assert "No module named 'no_such_module'" in rows["broken"]["problem"]
-    assert rows["absent"]["problem"] == "not installed: pip install it"
-    assert rows["absent"]["devices"] == ["cpu"]
-
-
-def test_the_table_says_the_same_for_people(tmp_path, monkeypatch, capsys, abacus):
-    offer(tmp_path, monkeypatch, "unusable", "raise OSError('[red]no library[/]')")
-    assert main(["list", "abacus", "unusable"]) == 0
-    table = capsys.readouterr().out
-    for words in ("abacus 0.1", "default: plain NumPy", "cpu", "and 3 pitfalls",
-                  "OSError: [red]no library[/]", "package unusable 1"):  # fmt: skip
-        assert words in table, table
-    assert "\x1b" not in table and "pytorch" not in table
-
-
-def test_detection_opens_each_device(capsys, abacus):
-    assert listed(capsys, "abacus", "--detect")["abacus"]["detected"] == {
-        "cpu": "",
-        "gpu": "an abacus has no GPU",
-    }
-    assert listed(capsys, "abacus")["abacus"]["detected"] == {}
-
-
-def test_the_list_imports_no_framework(abacus):
-    code = (
-        "import sys\nfrom samestep.__main__ import main\nmain(['list'])\n"
-        "print([m for m in ('torch', 'tensorflow', 'jax', 'workflows') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
 
 @pytest.mark.parametrize(

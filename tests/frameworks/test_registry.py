@@ -1,14 +1,24 @@
-"""Finding frameworks: folders, entry points, and packages that do not load."""
+"""Finding and listing frameworks: folders, entry points, and packages that do not load."""
 
 import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 
 import pytest
 
 from frameworks import registry
 from frameworks.contract import SETTINGS, Cache, Deviation, Framework, Variant
+from samestep.__main__ import main
+from tests.conftest import ROOT
+
+ABSENT = """
+from frameworks.contract import Framework, Variant
+FRAMEWORK = Framework("absent", "Absent", ("no-such-distribution",), "pip install it", "no:Where",
+                      {"default": Variant("as it comes")}, devices=("cpu",))
+"""
 
 
 def offer(folder, monkeypatch, name, module):
@@ -239,3 +249,51 @@ def test_an_optimiser_may_deviate_in_several_ways_and_a_tensor_of_state_in_one()
 def test_texts_that_steer_a_terminal_or_hide_are_refused(title, variant, reason):
     with pytest.raises(ValueError, match="characters that are not printed"):
         with_deviations(Deviation("optimiser.adam", reason), name=variant, title=title)
+
+
+def listed(capsys, *words):
+    assert main(["list", "--json", *words]) == 0
+    return {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+
+
+def test_the_list_has_everybody_and_why_some_cannot_be_used(tmp_path, monkeypatch, capsys, abacus):
+    offer(tmp_path, monkeypatch, "broken", "import no_such_module")
+    offer(tmp_path, monkeypatch, "absent", ABSENT)
+    rows = listed(capsys)
+    assert {"pytorch", "tensorflow", "jax", "abacus", "broken", "absent"} <= set(rows)
+    assert rows["pytorch"]["origin"] == "frameworks/pytorch/"
+    assert rows["abacus"]["origin"] == "package abacus 0.1 (abacus:FRAMEWORK)"
+    assert rows["abacus"]["versions"] == {"abacus": "0.1"} and rows["abacus"]["problem"] == ""
+    assert rows["abacus"]["variants"]["default"] == "plain NumPy"
+    assert set(rows["abacus"]["pitfalls"]) == {"trap-epsilon", "trap-lazy", "trap-pooling"}
+    assert not set(rows["abacus"]["pitfalls"]) & set(rows["abacus"]["variants"])
+    assert "No module named 'no_such_module'" in rows["broken"]["problem"]
+    assert rows["absent"]["problem"] == "not installed: pip install it"
+    assert rows["absent"]["devices"] == ["cpu"]
+
+
+def test_the_table_says_the_same_for_people(tmp_path, monkeypatch, capsys, abacus):
+    offer(tmp_path, monkeypatch, "unusable", "raise OSError('[red]no library[/]')")
+    assert main(["list", "abacus", "unusable"]) == 0
+    table = capsys.readouterr().out
+    for words in ("abacus 0.1", "default: plain NumPy", "cpu", "and 3 pitfalls",
+                  "OSError: [red]no library[/]", "package unusable 1"):  # fmt: skip
+        assert words in table, table
+    assert "\x1b" not in table and "pytorch" not in table
+
+
+def test_detection_opens_each_device(capsys, abacus):
+    assert listed(capsys, "abacus", "--detect")["abacus"]["detected"] == {
+        "cpu": "",
+        "gpu": "an abacus has no GPU",
+    }
+    assert listed(capsys, "abacus")["abacus"]["detected"] == {}
+
+
+def test_the_list_imports_no_framework(abacus):
+    code = (
+        "import sys\nfrom samestep.__main__ import main\nmain(['list'])\n"
+        "print([m for m in ('torch', 'tensorflow', 'jax', 'workflows') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
