@@ -1,6 +1,5 @@
 """Diagnoses of trainers that do not come from the catalogue: the frameworks' own, another
-package's in a process of its own, and mistakes that neither the catalogue nor tests/defects
-has."""
+package's in a process of its own, and those with a declared mistake."""
 
 import sys
 from copy import deepcopy
@@ -16,11 +15,8 @@ from frameworks.oracle.mistakes import CATALOGUE
 from frameworks.oracle.mistakes.network import products
 from frameworks.oracle.network import OPERATIONS
 from frameworks.workloads import from_dict
-from frameworks.workloads.layers import Dense, ReLU
-from frameworks.workloads.optimisers import Adam
-from frameworks.workloads.residual import BatchNorm
 from frameworks.workloads.smaller import miniature
-from tests.adapters.training import CONTENDERS, REFERENCE, Contender, small
+from tests.adapters.training import CONTENDERS, REFERENCE, Contender
 from tests.oracle.in_process import STAGE, InProcess
 from workflows.certify.diagnosis import ALL_WELL, NOTHING, Diagnosis, examine, explain, undeclared
 from workflows.certify.judge import declared_state
@@ -124,178 +120,6 @@ def test_the_size_of_errors_names_the_precision(bits, title, diagnosed):
         operations: ClassVar = {**OPERATIONS, "dense": forwards}
 
     assert f"are those of {title} arithmetic" in diagnosed(Reduced, "sgd")
-
-
-class OtherPlaces(OracleTrainer):
-    def load(self, weights):
-        kernel = weights["dense2.kernel"]
-        super().load({**weights, "dense2.kernel": kernel.reshape(-1)[::-1].reshape(kernel.shape)})
-
-
-class Halved(OracleTrainer):
-    def differentiate(self, inputs, targets):
-        loss, gradients = super().differentiate(inputs, targets)
-        return loss, {**gradients, "dense1.kernel": gradients["dense1.kernel"] / 2}
-
-
-class Warm(OracleTrainer):
-    """Three times the update from the fifth step on."""
-
-    def update(self, name, gradient):
-        step = super().update(name, gradient)
-        return step if self.states[name].t < 5 else 3 * step
-
-
-class Burst(OracleTrainer):
-    def update(self, name, gradient):
-        step = super().update(name, gradient)
-        return step if self.states[name].t < 4 or name != "dense1.bias" else np.inf * step
-
-
-class KernelsDecayed(OracleTrainer):
-    decays: ClassVar = {"dense1": 0.02, "dense2": 0.02, "dense3": 0.02}
-
-    def apply(self, gradients):
-        decayed = {f"{layer}.kernel": decay for layer, decay in self.decays.items()}
-        kernels = {n: gradients[n] + k * self.parameters[n] for n, k in decayed.items()}
-        super().apply(gradients | kernels)
-
-
-class UnlikeDecayed(KernelsDecayed):
-    decays: ClassVar = {"dense1": 0.02, "dense2": 0.03}
-
-
-class GradientsInFloat32(OracleTrainer):
-    def differentiate(self, inputs, targets):
-        loss, gradients = super().differentiate(inputs, targets)
-        return loss, {n: g.astype(np.float32).astype(np.float64) for n, g in gradients.items()}
-
-
-class EpsilonInside(OracleTrainer):
-    """Adam's, in the root."""
-
-    def update(self, name, gradient):
-        right, adam, state = (
-            super().update(name, gradient),
-            self.workload.optimiser,
-            self.states[name],
-        )
-        if adam.kind != "adam":
-            return right
-        v = state.v / (1 - adam.beta2**state.t)
-        return right * (np.sqrt(v) + adam.epsilon) / np.sqrt(v + adam.epsilon**2)
-
-
-class LastLayerFrozen(OracleTrainer):
-    def apply(self, gradients):
-        super().apply({n: g for n, g in gradients.items() if not n.startswith("dense3")})
-
-
-class ReadOnce(OracleTrainer):
-    """weights() always gives the initial ones."""
-
-    def load(self, weights):
-        super().load(weights)
-        self.given = super().weights()
-
-    def weights(self):
-        return self.given
-
-
-class Averaged(ReadOnce):
-    """weights() gives running means."""
-
-    def apply(self, gradients):
-        super().apply(gradients)
-        now = OracleTrainer.weights(self)
-        self.given = {name: 0.9 * self.given[name] + 0.1 * now[name] for name in now}
-
-
-class Late(ReadOnce):
-    """weights() gives those of the step before."""
-
-    def apply(self, gradients):
-        self.given = OracleTrainer.weights(self)
-        super().apply(gradients)
-
-
-class KeepsAverages(OracleTrainer):
-    """restart() leaves running averages as they are."""
-
-    def load(self, weights):
-        kept = getattr(self, "statistics", {})
-        super().load(weights)
-        self.statistics = kept or self.statistics
-
-
-def test_running_averages_that_a_restart_leaves_are_no_matter_of_weights(tmp_path):
-    """No loss shows them."""
-    normalised = small(Dense(7), BatchNorm(), ReLU(), Dense(3), shape=(12,), classes=None)
-    answer = examine(InProcess(KeepsAverages), normalised, "default", tmp_path).text
-    assert "departs at step 1 after restart(): look at what restart() leaves" in answer
-
-
-@pytest.mark.parametrize(
-    ("trainer", "words"),
-    [
-        (OtherPlaces, "dense2.kernel is of the same values in other places"),
-        (Halved, "the first loss is right, and of the first gradient, dense1.kernel is 0.5 times"),
-        (Warm, "at step 5, where of the change every tensor is 3 times the right one"),
-        (Burst, "dense1.bias: not a finite number at step 4"),
-        (KernelsDecayed, "dense1.kernel is the right one plus 0.02 times the weights (weight"),
-        (LastLayerFrozen, "dense3.kernel is zero, dense3.bias is zero; look at the backward pass"),
-        (ReadOnce, "every loss agrees, and weights() does not, first at step 1, where of the ch"),
-        (Averaged, "every tensor is 0.1 times the right one; look at what weights() gives"),
-        (Late, "every tensor is zero; look at what weights() gives"),
-    ],
-    ids=lambda value: getattr(value, "__name__", ""),
-)
-def test_what_no_mistake_reproduces_is_located(trainer, words, diagnosed, tmp_path):
-    square = small(Dense(7), ReLU(), Dense(7), ReLU(), Dense(3), shape=(12,), classes=None)
-    answer = examine(InProcess(trainer), square, "default", tmp_path).text
-    assert answer.startswith("in a miniature of it, ") and words in answer
-
-
-@pytest.mark.parametrize(
-    ("trainer", "words"),
-    [
-        (GradientsInFloat32, "dense2.bias is off by "),
-        (
-            EpsilonInside,
-            "the update is not, first at step 1, where of the change dense1.kernel is off",
-        ),
-        (UnlikeDecayed, "dense1.kernel is off by "),
-    ],
-    ids=lambda value: getattr(value, "__name__", ""),
-)
-def test_one_number_is_no_evidence_of_a_factor_nor_of_weight_decay(trainer, words, tmp_path):
-    """It is a multiple of any other."""
-    single = small(Dense(7), ReLU(), Dense(1), shape=(12,), classes=None)
-    single = replace(single, optimiser=Adam(0.003))
-    answer = examine(InProcess(trainer), single, "default", tmp_path).text
-    assert words in answer and "times" not in answer and "decay" not in answer
-    assert ("those of float32 arithmetic" in answer) is (trainer is GradientsInFloat32)
-
-
-def test_one_number_has_the_factor_that_all_others_have(tmp_path):
-    class Doubled(OracleTrainer):
-        def apply(self, gradients):
-            super().apply({name: 2 * gradient for name, gradient in gradients.items()})
-
-    single = small(Dense(7), ReLU(), Dense(1), shape=(12,), classes=None)
-    answer = examine(InProcess(Doubled), single, "default", tmp_path).text
-    assert "every tensor is 2 times the right one; look at the backward pass, at the l" in answer
-
-
-def test_without_plain_sgd_there_is_no_gradient_to_speak_of(diagnosed):
-    class Adaptive(Warm):
-        def __init__(self, workload, weights):
-            if workload.optimiser.kind == "sgd":
-                raise NotImplementedError("no optimiser of kind 'sgd'")
-            super().__init__(workload, weights)
-
-    answer = diagnosed(Adaptive, "mlp")
-    assert "the first loss is right and the update is not, first at step 5" in answer
 
 
 class Unable(OracleTrainer):
