@@ -1,31 +1,20 @@
+"""Certificates of small studies: who agrees, who is refused, and whose row says why not."""
+
 import os
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from frameworks.contract import Deviation
-from frameworks.registry import framework
 from tests.conftest import package
 from tests.workflows.conftest import rows, several
 from workflows.certify.certificate import Examination
-from workflows.certify.diagnosis import (
-    ALL_WELL,
-    AS_DECLARED,
-    AT_SIZE,
-    ENOUGH,
-    IN_FLOAT32,
-    Diagnosis,
-)
-from workflows.certify.following import against
-from workflows.certify.judge import NotComparable, more_than_declared, wrong_beside
-from workflows.certify.runs import FAILED, Reference, Result, Runner, run_with
+from workflows.certify.runs import FAILED, Reference, Runner, run_with
 from workflows.certify.stage import make_reference, side_by_side
 from workflows.certify.summary import distance, summary
 from workflows.planning.plan import PlannedContender
 from workflows.progress import Progress
-from workflows.records.schema import Measured, OptimiserRow
+from workflows.records.schema import OptimiserRow
 from workflows.records.storage import write_json
 from workflows.stages.failures import failures, ways
 from workflows.worker.process import WorkerDied
@@ -87,21 +76,6 @@ def test_an_optimiser_that_failed_is_a_failure_of_the_study(study):
 def test_which_other_optimisers_is_configured(study):
     row = rows(study, "kept", certificate={"steps": 10, "optimisers": ["sgd"]})["kept"]
     assert set(row.optimisers) == {"sgd"}
-
-
-def test_plain_sgd_in_place_of_a_declared_optimiser_is_trained_once(study, monkeypatch):
-    """It proves that the rest agrees, and that plain SGD does."""
-    train, trained = Runner.train, []
-
-    def counted(self, worker, contender, run, out):
-        trained.append((contender.variant, *(run.optimiser or {"own": {}})))
-        return train(self, worker, contender, run, out)
-
-    monkeypatch.setattr(Runner, "train", counted)
-    row = rows(study, "rounded", certificate={"steps": 10, "optimisers": ["sgd"]})["rounded"]
-    assert row.status == "declared"
-    assert row.optimisers["sgd"].run == row.substituted and row.substituted.worst_loss <= 1e-12
-    assert trained.count(("rounded", "sgd")) == trained.count(("default", "sgd")) - 1 == 1
 
 
 @pytest.mark.parametrize(
@@ -175,99 +149,6 @@ def test_what_the_catalogue_does_not_name_is_refused_with_its_place(variant, pla
     assert row.cause.startswith("in a miniature of it, ") and place in row.cause
 
 
-def test_turns_of_a_declared_deviation_are_followed_too(certified):
-    """They are what its timed turns are compared with, and nobody else has trained them."""
-    row = certified["relaxed"]
-    assert row.status == "refused" and row.long.weights[1] == certified["rounded"].long.weights[1]
-    assert "in float64 the losses of its turns are" in row.reason
-    assert "off NumPy's with the declared mistake (allowed 1e-07)" in row.reason
-
-
-def test_a_declared_difference_is_measured(certified):
-    row = certified["rounded"]
-    assert row.status == "declared"
-    assert "beta1 is rounded to float32" in row.reason
-    assert 1e-12 < row.long.worst_loss < 1e-3
-    assert row.substituted.worst_loss <= 1e-12
-
-
-def test_a_declared_mistake_must_be_the_one_that_is_made(certified):
-    row = certified["mislabelled"]
-    assert row.status == "refused" and row.reason.startswith("not what is declared: ")
-    assert "beta1 rounded to float32" in row.cause
-
-
-def test_a_declared_mistake_is_followed_to_the_last_step(certified):
-    right, strays = certified["rounded"], certified["strays"]
-    assert right.status == "declared", right.reason
-    assert len(right.followed.loss) == 50 and right.followed.worst_loss < 1e-12
-    assert strays.status == "refused"
-    assert "beside the declared mistake, loss differs by" in strays.reason
-    assert "at step 22 (allowed 1e-09)" in strays.reason
-    assert strays.cause == AS_DECLARED  # and not how to mend what is declared
-
-
-@pytest.mark.parametrize(
-    ("reason", "cause"),
-    [
-        (wrong_beside(Measured(loss=[0.0] * 12 + [1e-3], weights={}), 1e-12), AS_DECLARED),
-        (wrong_beside(Measured(loss=[0.0] * 11 + [1e-3], weights={}), 1e-12), AT_SIZE),
-        (wrong_beside(Measured(loss=[0.0], weights={1: {"w": 1.7e-9}}), 1e-12), IN_FLOAT32),
-        ("after restart() the loss of step 20 differs by 1.0e-03 from before", AT_SIZE),
-        (more_than_declared("loss", 8e-3, 0.0), ENOUGH.format("loss")),
-    ],
-)
-def test_a_fault_comes_later_only_if_it_is_seen_later_than_in_a_miniature(reason, cause):
-    own = [Deviation("optimiser.adam", "another", mistake="beta1-in-float32")]
-    assert Diagnosis("it trains like one", ("beta1-in-float32",)).cause(own, reason) == cause
-    assert Diagnosis("something else", wrong=True).cause(own, reason) == "something else"
-    state = more_than_declared("state", 8e-3, 0.0)
-    assert Diagnosis(ALL_WELL).cause([], state) == ENOUGH.format("state")
-
-
-@pytest.mark.parametrize(("other", "bound", "status"), [(0.0, 1e-3, "declared"),
-                                                        (1e-3, 0.0, "refused")])  # fmt: skip
-def test_the_bound_is_that_of_the_deviation_that_the_run_follows(
-    study, monkeypatch, other, bound, status
-):
-    variants = framework("abacus").variants
-    (own,) = variants["rounded"].deviations
-    both = (replace(own, mistake="amsgrad", reason="another", loss_within=other),
-            replace(own, loss_within=bound))  # fmt: skip
-    monkeypatch.setitem(variants, "rounded", replace(variants["rounded"], deviations=both))
-    row = rows(study, "rounded", certificate={"steps": 10, "optimisers": []})["rounded"]
-    assert row.status == status
-    if status == "declared":
-        assert row.reason == f"optimiser.adam: {own.reason}"
-    else:
-        assert row.reason.startswith("more than declared: loss off by")
-        assert row.cause == ENOUGH.format("loss")
-
-
-def test_a_deviation_without_a_mistake_that_numpy_can_make_is_refused(certified):
-    row = certified["unnamed"]
-    assert row.status == "refused" and row.followed is None
-    assert row.reason.startswith("a deviation that nothing can follow: ")
-
-
-def test_a_mistake_that_nobody_knows_is_said_so(study, monkeypatch):
-    variants = framework("abacus").variants
-    unknown = replace(variants["rounded"].deviations[0], mistake="beta1-in-float23")
-    changed = replace(variants["rounded"], deviations=(unknown,))
-    monkeypatch.setitem(variants, "rounded", changed)
-    row = rows(study, "rounded", certificate={"steps": 10, "optimisers": []})["rounded"]
-    assert row.status == "refused" and "did you mean 'beta1-in-float32'" in row.reason
-
-
-@pytest.mark.parametrize("mistake", ["first-batch-only", "loss-averaged", "sum-for-mean"])
-def test_a_deviation_of_an_optimiser_is_no_other_mistake(study, mistake):
-    """It would be made under this optimiser alone, and so agree with plain SGD."""
-    made = study()
-    folder, workload = made.folders.data / "mlp", made.plan.study.workload("mlp")
-    with pytest.raises(NotComparable, match="none of an optimiser; optimiser"):
-        against(Result([1.0], {}, []), [mistake], {}, workload, folder)
-
-
 def test_what_a_variant_leaves_in_a_process_costs_no_other_anything(study, abacus, monkeypatch):
     monkeypatch.setattr("workflows.certify.stage.available_cores", lambda: [0])
     with package("faulty") as folder:
@@ -293,11 +174,6 @@ def test_a_reference_that_is_wrong_itself_certifies_nobody(study, wrong, words):
     found = {row.variant: row for row in made.certificate().rows}
     assert {row.status for row in found.values()} == {"failed"}
     assert f"the reference abacus/{wrong}/cpu/1 {words}" in found["default"].reason
-
-
-def test_a_deviation_of_another_optimiser_does_not_count(study):
-    mlp = {"features": 20, "hidden": [8], "samples": 400, "batch": 4, "optimiser": "sgd"}
-    assert rows(study, "rounded", workloads={"mlp": mlp})["rounded"].status == "agrees"
 
 
 def test_missing_and_failing_contenders_are_rows(study):
