@@ -63,6 +63,12 @@ def test_a_failure_always_has_a_reason_that_can_be_seen(error, reason):
     assert explain(error) == reason
 
 
+def test_reasons_fit_on_a_line():
+    assert explain(ValueError("a\n  b")) == "ValueError: a b"
+    assert explain(MemoryError()).startswith("out of memory")
+    assert len(explain(ValueError("x" * 5000))) < 450
+
+
 @pytest.mark.parametrize("error", [Unavailable("no beads"), NotImplementedError("no beads")])
 def test_what_was_built_is_supported(error):
     with pytest.raises(RuntimeError, match="no beads, from a network that was built"), supported():

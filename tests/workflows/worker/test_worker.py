@@ -1,25 +1,18 @@
-"""The worker, asked in this process; what only a process shows is in test_contest."""
+"""The worker, asked in this process; what only a process shows is in test_process."""
 
-import json
 import mmap
-import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 from time import sleep
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from tests.conftest import python
 from tests.workflows.worker.conftest import CONDITIONS
-from workflows.records.schema import Contender
 from workflows.worker import training
-from workflows.worker.border import explain
 from workflows.worker.clock import LARGE, Turns
 from workflows.worker.handlers import Handlers, resident_mib
-from workflows.worker.process import WorkerDied, WorkerProcess
 
 
 def test_each_turn_starts_from_the_initial_weights(worker):
@@ -247,34 +240,6 @@ class Keeper:
         return self.trainer.put(inputs, targets) if self.copied >= 0 else (inputs, targets)
 
 
-def test_the_reason_of_an_end_stays_the_reason(study):
-    """Though the process is killed for it, and is asked for more."""
-    contender = Contender(framework="abacus", variant="default", device="cpu", threads=1)
-    with WorkerProcess(sys.executable, contender) as process:
-        assert process.ended_for("no answer within 3 s").reason == "no answer within 3 s"
-        with pytest.raises(WorkerDied, match="no answer within 3 s"):
-            process.ask("pin", cores=[])
-
-
-class Starting(WorkerProcess):
-    module = "tests.workflows.worker.starting"
-
-    def answer(self, do, **arguments):
-        self.send(do, **arguments)
-        return json.loads(self.written(60))["answer"]
-
-
-def test_what_a_killed_worker_has_started_ends_while_another_computes():
-    contender = Contender(framework="noop", variant="default", device="cpu", threads=1)
-    with Starting(sys.executable, contender) as killed, Starting(sys.executable, contender) as busy:
-        started = killed.answer("start")["started"]
-        assert busy.answer("wait", started=started, seconds=0.0) == {"there": True}
-        killed.process.kill()
-        assert busy.answer("wait", started=started, seconds=5.0) == {"there": False}
-        with pytest.raises(WorkerDied, match="SIGKILL"):
-            killed.ask("pin", cores=[])
-
-
 def test_work_that_is_done_off_the_clock_is_counted(worker, monkeypatch):
     def busy(seconds):
         end = time.process_time() + seconds
@@ -312,45 +277,6 @@ def test_threads_that_only_wait_for_a_gpu_do_not_count(worker):
     assert found == "n/a" or int(found) >= 1  # this process's own, however many it was given
     worker.conditions = replace(worker.conditions, device="gpu")
     assert worker.behaviour("default")["settings"]["computing_threads"] == "n/a"
-
-
-def test_a_worker_ends_at_once_and_leaves_all_that_was_printed():
-    """Frameworks register much that is to be done at exit."""
-    program = """
-import atexit, ctypes, time
-from workflows.worker.handlers import Handlers
-from workflows.worker.process import WorkerProcess
-from workflows.worker.worker import main
-
-class Talkative(Handlers):
-    def talk(self):
-        atexit.register(time.sleep, 60)
-        print("printed", end="")
-        ctypes.CDLL(None).printf(b" in C")
-        return {}
-
-main(Talkative())
-"""
-    done = python("-c", program, input='{"do": "talk"}\n', timeout=30)
-    assert (done.returncode, done.stderr) == (0, "printed in C")
-    assert done.stdout == '{"number": 0, "answer": {}}\n'
-
-
-def test_temporary_files_go_with_the_process():
-    contender = Contender(framework="noop", variant="default", device="cpu", threads=1)
-    with WorkerProcess(sys.executable, contender) as process:
-        process.ask("open", framework="noop", **CONDITIONS)
-        scratch = Path(process.scratch.name)
-        (scratch / "left by a framework").touch()
-        seen = Path(f"/proc/{process.process.pid}/environ").read_text()
-    assert f"TMPDIR={scratch}\0" in seen
-    assert not scratch.exists()
-
-
-def test_reasons_fit_on_a_line():
-    assert explain(ValueError("a\n  b")) == "ValueError: a b"
-    assert explain(MemoryError()).startswith("out of memory")
-    assert len(explain(ValueError("x" * 5000))) < 450
 
 
 class Seeing:
