@@ -27,7 +27,7 @@ MISSING = [name for name in NEEDED if not find_spec(name)]
 # What another machine or another day makes different.
 NUMBER = re.compile(r"(&lt; )?\d[\d,.]*(e[-+]?\d+)?( to \d[\d.]*)?")
 VERDICT = re.compile(r"faster|slower|equivalent|cannot tell|no steady state")
-SEEN = re.compile(r"(?<=^holds)( +\S+( \S+)*)  .*", re.M)  # of a rule: measured, told in words
+SEEN = re.compile(r"(?<=^holds)( +\S+( \S+)*)  .*", re.M)  # of a rule: measured, said in words
 
 
 def compared(text: str) -> list[str]:

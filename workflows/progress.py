@@ -103,7 +103,7 @@ class Progress:
             with suppress(OSError):
                 log.parent.mkdir(parents=True, exist_ok=True)
                 self.log = Forgiving(log.open("w", encoding="utf-8"))
-        self.displays = [
+        self.outputs = [
             Seldom(lambda done, text: self.write(text), interval_s),
             Seldom(lambda done, text: self.detail(text), min(interval_s, LOG_INTERVAL_S)),
             Seldom(self.draw, LIVE_INTERVAL_S),
@@ -126,8 +126,8 @@ class Progress:
         if left_s is None:
             left_s = self.left_s(time.monotonic() - self.begun)
         left = "" if left_s is None else f"{about(left_s)} left{self.left_for}"
-        for display in self.displays:
-            display.show(done, " · ".join(filter(None, (left, plain(text)))))
+        for output in self.outputs:
+            output.show(done, " · ".join(filter(None, (left, plain(text)))))
 
     def note(self, text: str) -> None:
         """Write a line that stays readable, for example a warning, at once."""

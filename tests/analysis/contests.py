@@ -31,8 +31,8 @@ def make_contest(
     count = recipe.warmup + recipe.rounds * recipe.turn
     # The workloads of one contest share it.
     outside = np.random.default_rng((recipe.seed, replicate)) if recipe.together else random
-    weather = np.exp(np.cumsum(outside.normal(0, 0.01, recipe.rounds + 1)))
-    orders = [[running[i] for i in random.permutation(len(running))] for _ in weather]
+    interference = np.exp(np.cumsum(outside.normal(0, 0.01, recipe.rounds + 1)))
+    orders = [[running[i] for i in random.permutation(len(running))] for _ in interference]
     frames = []
     for contender in running:
         turns = np.arange(count - recipe.warmup)
@@ -46,7 +46,7 @@ def make_contest(
         spikes = random.random(count) < 0.02
         ms = (
             recipe.step_ms(workload, contender)
-            * weather[rounds]
+            * interference[rounds]
             * np.exp(process + noise + cold + 0.5 * spikes)
         )
         ms[0] *= 40 if contender.framework == "tensorflow" else 6

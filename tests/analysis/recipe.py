@@ -1,5 +1,5 @@
 """Made-up records with known ratios and the noise of facts.md: persistent process effects,
-weather shared by whoever takes turns, autocorrelated batches, slow first batches of a turn."""
+interference shared by whoever takes turns, autocorrelated batches, slow first batches of a turn."""
 
 import itertools
 from collections.abc import Mapping, Sequence

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from analysis.data.processes import by_benchmark, processes, uncontrolled
-from analysis.data.processes import paired as paired_seats
+from analysis.data.processes import paired as paired_processes
 from analysis.data.reading import load as load_machines
 from analysis.data.results import BenchmarkId
 from benchmarks.efficiency.__main__ import OURS, contests, machine_time, table
@@ -145,8 +145,8 @@ def test_pairs_of_mini_batches_are_those_of_the_report() -> None:
     assert len(found)
     for (_, workload, name), sd in found.items():
         framework, variant, device, threads = name.split("/")
-        seat = BenchmarkId(workload, framework, variant, device, int(threads))
-        theirs = paired_seats(measured[seat], measured[seat._replace(framework="pytorch")])
+        ours = BenchmarkId(workload, framework, variant, device, int(threads))
+        theirs = paired_processes(measured[ours], measured[ours._replace(framework="pytorch")])
         assert sd == pytest.approx(theirs.std(ddof=1))
 
 
@@ -216,8 +216,8 @@ def test_machine_time_grows_with_scatter_and_cost() -> None:
     assert machine_time(twice) == pytest.approx(4 * machine_time(rows))
     assert machine_time(rows.assign(log_ratio=rows["log_ratio"] / 1000)) == 5.0
     both = pd.concat([rows.assign(method=OURS), twice.assign(method="other")])
-    told = list(table(both.assign(cycle=list(range(20)) * 2)))
-    assert told[2].startswith(f"| {OURS} |") and "| 4.0 [" in told[3]
+    lines = list(table(both.assign(cycle=list(range(20)) * 2)))
+    assert lines[2].startswith(f"| {OURS} |") and "| 4.0 [" in lines[3]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="pinning and env are Linux's here")

@@ -206,9 +206,9 @@ def test_the_reader_is_told_that_the_fastest_was_chosen(tmp_path: Path) -> None:
     for name, recipe in (("fastest", FASTEST), ("named", replace(FASTEST, fastest=False))):
         write_report(load([write(tmp_path / name, recipe)]), tmp_path / f"{name} report")
     for page in ("report.md", "report.html"):
-        told = [
+        said = [
             "Each ratio refers to the fastest contender of its workload"
             in (tmp_path / f"{name} report" / page).read_text()
             for name in ("fastest", "named")
         ]
-        assert told == [True, False]
+        assert said == [True, False]

@@ -82,13 +82,13 @@ def test_who_alone_drifts_is_named_and_has_no_ratio(
     assert not line.steady and line.drift.value == pytest.approx(size, abs=0.02)
     row = tuned(drifted)
     assert row.estimate == Estimate(verdict="no steady state")
-    told = re.match(
+    found = re.match(
         rf"mini-batches of {WHO} took (\S+) % {what} time in the last third", row.reason
     )
-    assert told and float(told[1]) == pytest.approx(20, abs=2)
+    assert found and float(found[1]) == pytest.approx(20, abs=2)
     (caveat,) = (one for one in caveats(drifted, 2) if one.heading == "No steady state")
     said = (
-        f"TensorFlow, tuned, came to take {told[1]} % {what} time (MLP, 1 thread), and the others"
+        f"TensorFlow, tuned, came to take {found[1]} % {what} time (MLP, 1 thread), and the others"
     )
     assert said in caveat.seen
     assert "no steady state" in [one.status for one in drifted.missing]

@@ -42,11 +42,11 @@ def test_neither_side_is_favoured() -> None:
 
 
 def test_what_both_sides_felt_in_a_round_drops_out_and_a_difference_comes_in_whole() -> None:
-    weather = [
+    disturbed = [
         (one + felt + 0.25, other + felt)
         for (one, other), felt in zip(rounds(), (9, -4, 0), strict=True)
     ]
-    assert hodges_lehmann(weather) == pytest.approx(hodges_lehmann(rounds()) + 0.25)
+    assert hodges_lehmann(disturbed) == pytest.approx(hodges_lehmann(rounds()) + 0.25)
 
 
 def test_a_jump_of_one_side_moves_it_less_than_a_ratio_of_medians() -> None:

@@ -86,10 +86,10 @@ def test_one_kernel_may_go_astray_in_a_small_network():
     """One sample whose ReLU float32 decides differently moves a whole kernel."""
     rest = dict.fromkeys(("a", "b"), (1e-05, 0.0))
 
-    def told(typical):
+    def verdict(typical):
         return judged(astray={10: {**rest, "w": (typical, 0.0)}})[0]
 
-    assert (told(2.5e-3), told(6e-3)) == ("agrees", "refused")
+    assert (verdict(2.5e-3), verdict(6e-3)) == ("agrees", "refused")
 
 
 def test_a_tensor_that_hardly_moves_says_nothing():

@@ -71,18 +71,18 @@ def test_processes_take_turns(path, tmp_path, start):
 def test_who_waits_is_told_who_holds_it_until_it_is_killed(path, start):
     process = start(HOLD)
     assert process.stdout.readline() == "held\n"
-    told = []
+    notes = []
 
     def on_wait(text):
-        told.append(text)
-        if len(told) == 2:
+        notes.append(text)
+        if len(notes) == 2:
             os.kill(process.pid, signal.SIGKILL)
             process.wait()
 
     with machine_lock(on_wait, every_s=0.05):
         assert lock.note(path).read_text().startswith(f"{os.getpid()} ")
-    assert len(told) == 2
-    assert all(f"process {process.pid} has been measuring since 20" in text for text in told)
+    assert len(notes) == 2
+    assert all(f"process {process.pid} has been measuring since 20" in text for text in notes)
     assert lock.note(path).read_text() == ""
 
 
@@ -118,14 +118,14 @@ def test_the_temporary_folder_by_default(tmp_path, monkeypatch):
 def test_a_file_that_cannot_be_opened_gives_way_to_one_of_this_user(path, tmp_path, monkeypatch):
     path.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    told = []
-    with machine_lock(told.append):
+    notes = []
+    with machine_lock(notes.append):
         assert (tmp_path / f"samestep-{os.getuid()}.lock").exists()
-    assert len(told) == 1
-    assert f"cannot open {path}" in told[0] and told[0].startswith("other users")
+    assert len(notes) == 1
+    assert f"cannot open {path}" in notes[0] and notes[0].startswith("other users")
     (tmp_path / f"samestep-{os.getuid()}.lock").unlink()
     (tmp_path / f"samestep-{os.getuid()}.lock").mkdir()
-    with pytest.raises(OSError, match="set SAMESTEP_LOCK to a file"), machine_lock(told.append):
+    with pytest.raises(OSError, match="set SAMESTEP_LOCK to a file"), machine_lock(notes.append):
         pass
 
 

@@ -113,7 +113,7 @@ def test_a_loss_that_is_not_finite_is_refused(
 
 def test_a_reference_that_is_not_finite_takes_its_pairs_alone(findings: Findings) -> None:
     wrong = changed(findings, off(float("nan")), who=BASE)
-    assert [seat.contender for seat in wrong.loss_check.faults] == [BASE]
+    assert [row.contender for row in wrong.loss_check.faults] == [BASE]
     assert verdicts(wrong)["default"][0] == "refused"
     assert verdicts(wrong)["tuned"][0] != "refused"
 
@@ -191,7 +191,7 @@ def test_a_contender_whose_timed_losses_are_wrong_is_not_called_the_same(
 
 def test_a_control_must_compute_what_its_contender_does(in_float64: Findings) -> None:
     wrong = changed(in_float64, off(0.2), who="pytorch/tuned+twin/cpu/1", within=2)
-    assert [seat.variant for seat in wrong.loss_check.faults] == ["tuned+twin"]
+    assert [row.variant for row in wrong.loss_check.faults] == ["tuned+twin"]
 
 
 @pytest.mark.parametrize(

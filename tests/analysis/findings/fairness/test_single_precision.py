@@ -1,4 +1,4 @@
-"""A framework without float64: what is told of a certificate that claims less."""
+"""A framework without float64: what is said of a certificate that claims less."""
 
 from analysis.findings.findings import Findings
 from analysis.report.first.trust import same

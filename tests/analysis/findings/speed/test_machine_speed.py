@@ -35,7 +35,7 @@ SLOW = {1: 1.0, 2: 1.25, 3: 0.8}  # times as long, by replicate
 Slower = Callable[[int], float]
 
 
-def write(folder: Path, slow: Slower | None = SLOW.__getitem__, told: bool = True) -> Findings:
+def write(folder: Path, slow: Slower | None = SLOW.__getitem__, recorded: bool = True) -> Findings:
     """The recipe's study with the machine's turns in it, each `slow(replicate)` times as long;
     round n is n per cent longer. None leaves these turns out."""
     random, frames, contests = np.random.default_rng(1), [], []
@@ -46,7 +46,7 @@ def write(folder: Path, slow: Slower | None = SLOW.__getitem__, told: bool = Tru
             for threads in RECIPE.threads:
                 one = r.ContenderRecord(
                     framework="machine", variant=variant, device="cpu", threads=threads,
-                    status="ok", settings=WORK[variant] if told else {},
+                    status="ok", settings=WORK[variant] if recorded else {},
                 )  # fmt: skip
                 contest.contenders.append(one)
                 last = len(contest.order[0])
@@ -179,7 +179,7 @@ def test_records_without_the_machines_turns_say_nothing(findings: Findings) -> N
 
 
 def test_a_process_that_has_not_told_its_work_has_a_time_and_no_speed(tmp_path: Path) -> None:
-    failed = write(tmp_path, told=False)
+    failed = write(tmp_path, recorded=False)
     whole = line(failed, "product", 1, None)
     assert whole.median_ms == pytest.approx(10.45)
     assert whole.gflop_per_s is None and speed_summary(SPEED.of(failed)) == ""
