@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -93,3 +94,5 @@ def test_only_tuned_changes_the_allocator(name: str) -> None:
     offered = Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text()
     if "[madvise]" in offered:
         assert (default["huge_pages"], tuned["huge_pages"]) == ("not used", "used")
+    if name == "tensorflow" and platform.machine() == "x86_64":
+        assert tuned["onednn"]  # by itself TensorFlow takes it only on processors with AVX-512
