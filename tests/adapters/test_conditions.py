@@ -95,4 +95,4 @@ def test_only_tuned_changes_the_allocator(name: str) -> None:
     if "[madvise]" in offered:
         assert (default["huge_pages"], tuned["huge_pages"]) == ("not used", "used")
     if name == "tensorflow" and platform.machine() == "x86_64":
-        assert tuned["onednn"]  # by itself TensorFlow takes it only on processors with AVX-512
+        assert tuned["onednn"]  # by itself TensorFlow takes it only if there is VNNI
