@@ -348,6 +348,10 @@ def whole(chunk: Chunk, seen: Seen) -> Iterator[str]:
     yield from chunk.faults("batch", chunk["batch"] != expected, "its round was dealt another")
 
 
+# In a file with `gap_ns`, a start is the sum of all gaps and times before it in its contest.
+OUTSIDE = "it is not within its recorded turn, or earlier times or gap_ns are wrong"
+
+
 def recorded(chunk: Chunk, seen: Seen) -> Iterator[str]:
     """Each turn has a record that agrees in position, time, context switches and processor time."""
     switched, spent = (
@@ -366,7 +370,7 @@ def recorded(chunk: Chunk, seen: Seen) -> Iterator[str]:
             start < one.start_ns - SLACK_NS
             or end > one.start_ns + round(one.duration_s * 1e9) + SLACK_NS
         ):
-            yield chunk.fault("start_ns", row, "it is not within its recorded turn")
+            yield chunk.fault("start_ns", row, OUTSIDE)
         elif switches != one.switches:
             text = f"its turn has {switches}, and {one.switches} are recorded"
             yield chunk.fault("switches", row, text)

@@ -29,6 +29,7 @@ from workflows.planning.possible import (
     LONGEST,
     NAME,
     buildable,
+    few,
     one_line,
     without_repeats,
 )
@@ -119,6 +120,7 @@ class Configuration(Section):
         for name, entry in sweeps.items():
             try:
                 added |= {own: member.entry for own, member in members(name, entry).items()}
+                few(added)
             except ValueError as error:
                 raise ValueError(f"sweeps.{name:.80}: {error}") from None
         for name in added:

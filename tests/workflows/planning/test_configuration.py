@@ -186,6 +186,11 @@ def test_unreadable_files_are_named(tmp_path):
         ("sweeps: {s: {from: mlp, sizes: {nope: [1, 2]}}}", "seed: 1", "one.yaml: sweeps.s: s-1: "),
         ("sweeps: {s: {from: nope, sizes: {batch: [1, 2]}}}", "seed: 1", "one.yaml: sweeps.s: s-1"),
         (
+            f"sweeps: {{s: {{from: mlp, sizes: {{batch: {list(range(1, 300))}}}}}}}",
+            "seed: 1",
+            "one.yaml: sweeps.s: 299 entries, at most 200 are possible",
+        ),
+        (
             "machines: {a: {interpreters: {x: y}}}",
             "seed: 1",
             "one.yaml: machines.a.interpreters: 'x' is not among the contenders",
