@@ -54,6 +54,7 @@ FLAWS = [
     ("vocabulary-crash", "momentum: KeyError: 1; rmsprop: KeyError: 1", "NotImplementedError"),
     ("refusal", "conv2d: refused with 'cannot do this'", "NotImplementedError"),
     ("fence", "of them was left to be done", "wait in synchronise()"),
+    ("fence-behind", "times as long as one in step() and synchronise()", "not in loss()"),
     ("asynchronous", "step() holds the caller up", "read nothing back"),
     ("threads", "asked for 1, ", "Conditions.threads"),
     ("loader-unnamed", "Framework.loader is False, and the adapter has a method", "set Framework."),

@@ -27,6 +27,7 @@ FLAWS = {
     "vocabulary-crash": "flawed_training:Crashes",
     "refusal": "flawed_training:RefusesNamelessly",
     "fence": "flawed_training:NeverWaits",
+    "fence-behind": "flawed_training:OneStepBehind",
     "asynchronous": "flawed_training:BlocksOnItsGpu",
     "threads": "flawed_training:ThreeThreads",
     "certificate": "flawed_training:ErrsLate",

@@ -1,6 +1,7 @@
 """Flaws of the training, one class each."""
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from abacus import AbacusTrainer
 from flawed_adapters import Flawed, adapter
@@ -39,18 +40,16 @@ class RefusesNamelessly(Flawed):
             raise NotImplementedError("cannot do this") from None
 
 
-@adapter
-class NeverWaits(AbacusTrainer):
-    def __init__(self, *given):
-        self.pool, self.asked = ThreadPoolExecutor(1), []
-        super().__init__(*given)
+class Behind(AbacusTrainer):
+    """What is asked for is done when it is read, at the latest."""
 
-    def step(self, batch):
-        self.asked.append(self.pool.submit(super().step, batch))
+    def __init__(self, *given):
+        self.asked = []
+        super().__init__(*given)
 
     def done(self):
         while self.asked:
-            self.asked.pop(0).result()
+            self.asked.pop(0)()
 
     def restart(self, weights):
         self.done()
@@ -63,6 +62,23 @@ class NeverWaits(AbacusTrainer):
     def weights(self):
         self.done()
         return super().weights()
+
+
+@adapter
+class NeverWaits(Behind):
+    def __init__(self, *given):
+        self.pool = ThreadPoolExecutor(1)
+        super().__init__(*given)
+
+    def step(self, batch):
+        self.asked.append(self.pool.submit(super().step, batch).result)
+
+
+@adapter
+class OneStepBehind(Behind):
+    def step(self, batch):
+        self.done()
+        self.asked.append(partial(super().step, batch))
 
 
 @adapter

@@ -180,6 +180,8 @@ def test_unreadable_files_are_named(tmp_path):
         ("seed: 1", "sede: 1", "two.yaml: sede: unknown key"),
         ("workloads: {w: {layers: 1}}", "workloads: {v: {from: mlp}}", "one.yaml: workloads: w: "),
         ("seed: 1", "workloads: {off: {}}", "two.yaml: workloads.False: a key must be text"),
+        ("contenders: [jax]", "seed: 1", "one.yaml: contenders[0]: keys with values are wanted"),
+        ("controls: true", "seed: 1", "one.yaml: controls: keys with values are wanted"),
         ("contest: {together: mlp}", "seed: 1", "one.yaml: contest.together: true, false or lists"),
         ("contest: {together: [mlp]}", "seed: 1", "one.yaml: contest.together: true, false or"),
         ("contest: {together: [[]]}", "seed: 1", "one.yaml: contest.together: true, false or"),

@@ -14,6 +14,7 @@ from workflows.records.thresholds import UNFENCED
 
 TIMES = 16  # as much work
 GROWTH = 4  # times as long, at least
+MOST = 4 * TIMES  # times as long: if they take longer, the one step has not been done
 HOST_WORK, DEVICE_WORK = (384, 128), (4096, 4096)  # size of the matrices, samples: a few ms
 ATTEMPTS = 3
 BLOCKING = 0.5  # share of a GPU's step in which step() may hold the caller up
@@ -25,8 +26,9 @@ MORE_THAN_ONE, NO_MORE_THAN_ONE = 1.5, 1.2
 NONE = "n/a"
 WAIT = (
     "wait in synchronise() until the device has done all its work, updates of the weights "
-    "included; work that is left over is in nobody's time"
+    "included: what is left to loss(), to a thread or to the next step is in nobody's time"
 )
+WHOLE = "do all of a step in step() and synchronise(), not in loss() nor when the next step begins"
 READ = "read the number back from the framework: a setting that is written down says nothing"
 MEND = (
     "set every pool of threads of the framework to Conditions.threads in Adapter.__init__; "
@@ -60,6 +62,8 @@ def waited(subject: Subject) -> Finding:
     )
     if growth < GROWTH or share > UNFENCED:
         return broken(text, WAIT)
+    if growth > MOST:
+        return broken(text, WHOLE)
     return holds(text)
 
 
