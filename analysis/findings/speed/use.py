@@ -159,7 +159,7 @@ def quickest(findings: Findings) -> dict[BenchmarkId, float]:
     steady = findings.batches[~findings.batches["warmup"]]
     ms = (steady["transfer_ns"] + steady["step_ns"]) / 1e6
     each = ms.groupby([steady[name] for name in (*BenchmarkId._fields, "replicate")], observed=True)
-    least = each.quantile(QUARTER).groupby(level=[*BenchmarkId._fields]).min()
+    least = each.quantile(QUARTER).clip(lower=1e-6).groupby(level=[*BenchmarkId._fields]).min()
     names = least.index.to_frame(index=False).itertuples(index=False)
     return {BenchmarkId(*one): ms for one, ms in zip(names, least.tolist(), strict=True)}
 
