@@ -26,7 +26,7 @@ from workflows.planning.plan import (
 )
 from workflows.planning.provenance import installed
 from workflows.planning.replicates import AROUND_S, announcement, fewest, fixed
-from workflows.planning.todo import UNRANKED
+from workflows.planning.todo import UNRANKED, compiling_s
 from workflows.progress import WIDTH, about
 from workflows.records.folders import Folders
 from workflows.records.machine_records import DatasetRecord
@@ -42,6 +42,7 @@ HOST_FLOPS, DEVICE_FLOPS = 60e9, 2e12  # a second, of a thread and of a GPU
 HOST_BYTES = 6e9  # of weights' traffic a second
 FLOAT64_FLOPS = 20e9  # a second, of certificates
 GRADIENTS = 2  # at full size, in float64 and float32
+COMPILED = 2  # times as long a compiler takes in certificates as in a contest
 
 
 class NotReady(Exception):
@@ -231,8 +232,10 @@ def contest_s(study: Configuration) -> float:
     steps = deal.warmup + deal.rounds * deal.turn
     own = running(study)
     total = START_S * len(own) * len(study.groups)
-    for workload in map(study.workload, study.workloads):
+    for name in study.workloads:
+        workload = study.workload(name)
         total += sum(BUILD_S + steps * step_s(one, workload) for one in own)
+        total += sum(compiling_s(name, one.framework, one.variant) for one in own)
     copies = [one for one in (*controls(study, own), *loaded(study, own)) if not one.missing]
     return total + total / max(len(own), 1) * len(copies)
 
@@ -252,6 +255,7 @@ def certificates_s(study: Configuration) -> float:
         total += work * (CERTIFICATE_S + steps * each_s + layers_s) + commands * IMPORTS_S
         whole_s = (limits.full_steps + GRADIENTS) * workload.flops_per_step / FLOAT64_FLOPS
         total += (work + 1) * (whole_s + workload.parameters / COMPARED)
+        total += COMPILED * sum(compiling_s(name, one.framework, one.variant) for one in own)
     return total
 
 

@@ -104,12 +104,25 @@ def work_s(plan: Plan, workload: str, name: str | None) -> float:
     )
 
 
+def compiling_s(workload: str, name: str, variant: str) -> float:
+    """How much longer the certificate of a variant takes than the default's, which is about what
+    its compiler takes; 0 if there is no row of the variant."""
+    if not any((row["framework"], row["variant"]) == (name, variant) for row in usual()):
+        return 0.0
+    return max(usual_s(workload, name, variant) - usual_s(workload, name, "default"), 0.0)
+
+
+@cache
+def usual() -> list[dict[str, str]]:
+    with USUAL.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
 @cache
 def usual_s(workload: str, name: str, variant: str) -> float:
     """The mean over the rows of this framework, variant and workload. A value without rows is
     ignored."""
-    with USUAL.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    rows = usual()
     for column, value in (("framework", name), ("variant", variant), ("workload", workload)):
         rows = [row for row in rows if row[column] == value] or rows
     return mean(float(row["seconds"]) for row in rows)

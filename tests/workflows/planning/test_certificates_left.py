@@ -8,7 +8,7 @@ import pytest
 from workflows.planning.configfiles import parse
 from workflows.planning.plan import Plan, contenders
 from workflows.planning.replicates import COMMAND_S, certifying
-from workflows.planning.todo import CertificatesLeft, usual_s, work_s
+from workflows.planning.todo import CertificatesLeft, compiling_s, usual_s, work_s
 from workflows.progress import about
 from workflows.records.folders import Folders
 from workflows.records.minutes import Spent
@@ -82,3 +82,16 @@ def test_unknown_frameworks_variants_and_workloads_take_what_others_take():
     assert usual_s(MLP, "jax", "other") == usual_s(MLP, "jax", "default")
     assert usual_s("deep", "jax", "default") == pytest.approx((5.5 + 11.0) / 2)
     assert work_s(planned(), MLP, "jax") == pytest.approx(COMMAND_S + 2 * 5.5)
+
+
+@pytest.mark.parametrize(
+    ("workload", "name", "variant", "seconds"),
+    [
+        (MLP, "pytorch", "compile", 32 - 3.6),
+        (MLP, "pytorch", "tuned", 0.0),
+        (MLP, "autograd", "compile", 0.0),
+        ("deep", "pytorch", "compile", 32 - (3.6 + 2.5) / 2),
+    ],
+)
+def test_a_compiler_takes_what_its_certificate_takes_longer(workload, name, variant, seconds):
+    assert compiling_s(workload, name, variant) == pytest.approx(seconds)

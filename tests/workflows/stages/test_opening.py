@@ -55,6 +55,16 @@ def test_the_estimate_grows_with_what_there_is_to_do(asked):
     assert certificates_s(one) < certificates_s(asked(certificate={"steps": 500}))
 
 
+def test_the_estimate_knows_of_a_compiler(asked):
+    """PyTorch's takes half a minute in each contest."""
+    one, compiled = (
+        asked(contenders=[{"framework": "pytorch", "variants": variants}], reference="pytorch")
+        for variants in (["default"], ["compile"])
+    )
+    assert contest_s(compiled) > contest_s(one) + 20
+    assert certificates_s(compiled) > certificates_s(one) + 20
+
+
 def test_minutes_that_are_too_few_are_said(asked, tmp_path):
     def said(**changes):
         return " ".join(" ".join(opening(asked(**changes), Folders(tmp_path), where, "r")).split())
