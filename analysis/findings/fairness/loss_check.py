@@ -71,7 +71,7 @@ class LossCheck:
             return ""
         refused = f", but for {count(len(self.faults), 'contender')} refused" if self.faults else ""
         if self.in_float64:
-            steps = f"the first {self.first} steps of each turn" if self.first else "all steps"
+            first = f"the losses of the first {self.first} steps of each turn"
             allowed = max(LATER * self.tolerance, self.late)
             if self.weights:
                 elsewhere = f", if float32 did not lead elsewhere ({self.odd} did)"
@@ -80,8 +80,8 @@ class LossCheck:
             elif self.odd:
                 refused += "; float32 led all weights elsewhere, so none were compared"
             return (
-                f"In the timed float32 turns the losses of {steps} agreed with float64's to "
-                f"{scientific(self.worst)} (tolerance {allowed:.2g}){refused}."
+                f"In the timed float32 turns {first if self.first else 'all losses'} agreed with "
+                f"float64's to {scientific(self.worst)} (tolerance {allowed:.2g}){refused}."
             )
         return (
             "In the timed float32 runs the first losses of all turns agreed to "

@@ -138,7 +138,7 @@ def test_all_losses_and_the_weights_that_were_read_are_compared_with_float64(
     assert found.compared == 5 * 3 * (5 + 8 * 6)  # with a control; replicates, mini-batches
     assert 0 < found.worst < 1e-6
     text = certificate_summary(in_float64)[-1]
-    assert "the losses of all steps agreed with float64's to " in text
+    assert "all losses agreed with float64's to " in text
     assert "and so did the weights after one turn." in text
 
 
