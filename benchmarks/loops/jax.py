@@ -1,6 +1,6 @@
-"""The loop in JAX. It has none for convolutions, of which docs/why.md names one that is not tried
-here yet. A ReLU and its pooling in one function, with the ReLU's backward pass on pooled values,
-took longer."""
+"""The loop in JAX. It has no convolutions of its own: docs/why.md names a faster one, which has not
+been tried here yet. A ReLU and its pooling in one function, with the ReLU's backward pass on pooled
+values, took longer."""
 
 from functools import partial
 from typing import Any

@@ -161,10 +161,9 @@ def describe(item: Any) -> str:
         message = "unknown key" + suggestion(str(path[-1]), known_keys(path[:-1]))
     elif item["type"] == "missing":
         message = "this key is missing"
-    elif item["type"] == "model_type":
-        keys = ", ".join(known_keys(path))
-        message = f"keys with values are wanted (known: {keys}), got {item['input']!r:.80}"
     elif not isinstance(item["input"], dict) and item["type"] != "value_error":
+        if item["type"] == "model_type":
+            message = f"keys with values are wanted (known: {', '.join(known_keys(path))})"
         message += f", got {item['input']!r:.80}"
     line = f"{where}: {message}" if where else message
     return LONG_WORD.sub(r"\1...\2", line)[:LONGEST_LINE]  # a name may be anything

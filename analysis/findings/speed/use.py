@@ -20,7 +20,7 @@ PASSED = 4 / 3
 # convolutions: Winograd's algorithm saves as much, and nothing else does.
 FASTER, PLAIN = 2.25, 1.5
 # A quarter of the steps of a single process may be that many times as fast again.
-UNEVEN, QUARTER = 1.5, 0.25
+UNEVEN = 1.5
 ARITHMETIC, MEMORY = "arithmetic", "memory traffic"
 
 
@@ -137,7 +137,7 @@ def memory(machine: Machine, one: BenchmarkId) -> tuple[float | None, ...]:
 def too_fast(findings: Findings) -> dict[BenchmarkId, float]:
     """Contenders that compute faster than the machine can, at least in a quarter of the steps of a
     process, and how many times as fast as its matrix product."""
-    machine, fastest = findings.machine, quickest(findings)
+    machine = findings.machine
     plain = {
         work.name
         for work in machine.records.workloads
@@ -146,22 +146,12 @@ def too_fast(findings: Findings) -> dict[BenchmarkId, float]:
     found = {}
     for line in machine.matched_rows(USE.of(findings)):
         most = PLAIN if line.id.workload in plain else FASTER
-        times, alone = (
-            (line.limit.compute_ms or 0.0) / ms for ms in (line.median_ms, fastest[line.id])
-        )
+        compute_ms = line.limit.compute_ms or 0.0
+        times = compute_ms / line.median_ms
+        alone = compute_ms / float(findings.measured[line.id]["q25"].min())
         if times > most or alone > UNEVEN * most:
             found[line.id] = max(times, alone)
     return found
-
-
-def quickest(findings: Findings) -> dict[BenchmarkId, float]:
-    """The milliseconds in which some process has done a quarter of its steps, each of them."""
-    steady = findings.batches[~findings.batches["warmup"]]
-    ms = (steady["transfer_ns"] + steady["step_ns"]) / 1e6
-    each = ms.groupby([steady[name] for name in (*BenchmarkId._fields, "replicate")], observed=True)
-    least = each.quantile(QUARTER).clip(lower=1e-6).groupby(level=[*BenchmarkId._fields]).min()
-    names = least.index.to_frame(index=False).itertuples(index=False)
-    return {BenchmarkId(*one): ms for one, ms in zip(names, least.tolist(), strict=True)}
 
 
 def middle(values: Iterable[float | None]) -> float | None:

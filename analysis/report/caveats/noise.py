@@ -225,9 +225,9 @@ def faster_than_arithmetic(findings: Findings) -> Iterator[Caveat]:
     if fast := too_fast(findings):
         yield warning(
             "Too fast",
-            "Steps, or a quarter of those of one process, take less time than their arithmetic "
-            f"takes in the machine's own matrix product, up to {two(max(fast.values()))} times "
-            f"less: {places(fast)}.",
+            "Steps take less time than their arithmetic takes in the machine's own matrix product, "
+            "at least a quarter of those of one process, up to "
+            f"{two(max(fast.values()))} times less: {places(fast)}.",
             "Look for work that is left out, or that another process or device does.",
         )
 
