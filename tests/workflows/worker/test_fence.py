@@ -9,6 +9,8 @@ from time import sleep
 import numpy as np
 import pytest
 
+from workflows.certify.runs import FENCES
+
 
 @pytest.fixture
 def spoilt(worker, monkeypatch):
@@ -25,6 +27,17 @@ def spoilt(worker, monkeypatch):
         monkeypatch.setattr(worker.adapter, "trainer", made)
 
     return spoil
+
+
+def left(worker, below, variant="default", given=False):
+    """The share that is left, as a certificate asks for it: the least of a few probes unless one
+    is `below` what is allowed, because other programs may disturb one."""
+    least = 1.0
+    for _ in range(FENCES):
+        least = min(worker.fence(variant, given)["unfenced"], least)
+        if least < below:
+            break
+    return least
 
 
 @pytest.mark.quiet
@@ -51,13 +64,15 @@ def test_a_fence_that_does_not_wait_is_found(worker, spoilt, waits):
         trainer.weights = lambda: (wait(), weights())[1]
 
     spoilt(slow)
-    share = worker.fence("default")["unfenced"]
+    share = left(worker, 0.2 if waits else 1)
     assert share < 0.2 if waits else share > 0.8
 
 
 @pytest.mark.quiet
-@pytest.mark.parametrize("left", ["nothing", "the step", "the last update"])
-def test_results_that_are_copied_once_are_no_work_that_was_left(worker, spoilt, monkeypatch, left):
+@pytest.mark.parametrize("behind", ["nothing", "the step", "the last update"])
+def test_results_that_are_copied_once_are_no_work_that_was_left(
+    worker, spoilt, monkeypatch, behind
+):
     """A device that works in a thread. Copying its results takes longer than a step, and they are
     kept: reading them again takes no time, as in JAX on a GPU."""
 
@@ -75,7 +90,7 @@ def test_results_that_are_copied_once_are_no_work_that_was_left(worker, spoilt, 
             done.clear()
 
         def submit(batch):
-            if left == "the last update":
+            if behind == "the last update":
                 wait()
             done.append(pool.submit(work, batch))
 
@@ -90,14 +105,14 @@ def test_results_that_are_copied_once_are_no_work_that_was_left(worker, spoilt, 
             return reading
 
         trainer.step = submit
-        trainer.synchronise = wait if left == "nothing" else lambda: None
+        trainer.synchronise = wait if behind == "nothing" else lambda: None
         trainer.loss = once("loss", trainer.loss, 0.002)
         trainer.weights = once("weights", trainer.weights, 0.02)
 
     spoilt(copied)
     monkeypatch.setattr(worker, "conditions", replace(worker.conditions, device="gpu"))
-    share = worker.fence("default")["unfenced"]
-    assert share < 0.2 if left == "nothing" else share > 0.5
+    share = left(worker, 0.2 if behind == "nothing" else 1)
+    assert share < 0.2 if behind == "nothing" else share > 0.5
 
 
 class Kept:
@@ -119,7 +134,7 @@ def test_work_that_waits_until_the_mini_batch_is_dropped_is_found(worker, spoilt
         trainer.step = lambda batch: (sleep(0.006), step(batch.batch if late else batch))
 
     spoilt(lazy)
-    share = worker.fence("default")["unfenced"]
+    share = left(worker, 0.5 if late else 0.2)
     assert 0.3 < share < 0.5 if late else share < 0.2
 
 
@@ -132,7 +147,7 @@ def test_gradients_that_are_computed_whenever_they_are_read_are_found(worker, sp
         trainer.gradients = lambda: (sleep(0.006 * late), gradients())[1]
 
     spoilt(lazy)
-    share = worker.fence("part-gradient", given=True)["unfenced"]
+    share = left(worker, 1 if late else 0.2, "part-gradient", given=True)
     assert share > 0.3 if late else share < 0.2
 
 
@@ -202,7 +217,7 @@ def test_a_small_step_that_is_computed_when_it_is_read_is_found(worker, spoilt, 
             setattr(trainer, name, forcing(getattr(trainer, name)))
 
     spoilt(lazy)
-    share = worker.fence("default")["unfenced"]
+    share = left(worker, 1 if forced_by else 0.2)
     assert share > 0.5 if forced_by else share < 0.2
 
 
@@ -277,5 +292,5 @@ def test_an_update_that_waits_until_the_loss_is_read_is_found(worker, spoilt, by
             setattr(trainer, name, updating(getattr(trainer, name)))
 
     spoilt(late)
-    share = worker.fence("default")["unfenced"]
+    share = left(worker, 0.5 if by else 0.2)
     assert 0.25 < share < 0.5 if by else share < 0.2
