@@ -25,10 +25,10 @@ FRAMEWORK = Framework(
     variants={
         "default": compiled("jax.jit over one update function; jax.nn, jax.lax and optax"),
         "tuned": compiled(
-            "default; max-pooling by slices, one product for all inputs of an LSTM, weights and "
-            "state donated, freed memory kept",
+            "default; max-pooling by slices, convolutions without padding as one product, one "
+            "product for all inputs of an LSTM, weights and state donated, freed memory kept",
             change="weights donated",
-            compared_with="pooling",
+            compared_with="products",
             variables=memory.KEPT,
         ),
         **memory.steps(rebuilds=False, caches=CACHES),
@@ -36,6 +36,12 @@ FRAMEWORK = Framework(
             "pages; max-pooling by slices, one product for all inputs of an LSTM",
             change="pooling by slices",
             compared_with="pages",
+            variables=memory.KEPT,
+        ),
+        "products": compiled(
+            "pooling; on processors, convolutions without padding as one product",
+            change="convolutions as products",
+            compared_with="pooling",
             variables=memory.KEPT,
         ),
         "two-workers": compiled(

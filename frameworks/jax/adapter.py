@@ -29,7 +29,8 @@ VARIANTS: dict[str, tuple[network.Function, tuple[int, ...]]] = {
     "default": (network.function, ()),
     "memory": (network.function, ()),
     "pages": (network.function, ()),
-    "pooling": (tuned.function, ()),
+    "pooling": (tuned.pooled, ()),
+    "products": (tuned.function, ()),
     "tuned": (tuned.function, (0, 1, 2)),  # parameters and state
     "bfloat16": (network.function, ()),
     "tf32": (network.function, ()),
@@ -75,6 +76,8 @@ class JaxTrainer(Trainer):
         self, workload: Workload, weights: Weights, device: Any, precision: str, variant: str
     ) -> None:
         function, donated = VARIANTS.get(variant, VARIANTS["default"])
+        if device.platform != "cpu" and function is tuned.function:
+            function = tuned.pooled  # cuDNN's convolutions need no patches
         self._awaited = pitfalls.PITFALLS.get(variant, pitfalls.everything)
         self._workload, self._device = workload, device
         self._dtype = self._input_dtype = self._target_dtype = jnp.dtype(precision)

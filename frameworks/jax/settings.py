@@ -12,7 +12,8 @@ import numpy as np
 from frameworks import reading
 from frameworks.contract import Setting
 
-PRODUCTS = ("dot_general", "conv_general_dilated")
+CONVOLUTION = "conv_general_dilated"
+PRODUCTS = ("dot_general", CONVOLUTION)
 POOLS = ("reduce_window_max", "reduce_window_sum", "reduce_window")
 MODES = (
     "jax_check_tracer_leaks", "jax_debug_infs", "jax_debug_key_reuse", "jax_debug_nans",
@@ -68,13 +69,16 @@ def debugging() -> str:
     )
 
 
-def layout(network: Any, *arguments: Any) -> str:
-    """The layout of images in convolutions."""
+def layout(network: Any, parameters: Any, *others: Any) -> str:
+    """The layout of images in convolutions. Those that are not XLA's multiply patches."""
+    program = jax.make_jaxpr(network)(parameters, *others).jaxpr
+    convolutions = [one for one in equations(program) if one.primitive.name == CONVOLUTION]
     found = set()
-    for one in equations(jax.make_jaxpr(network)(*arguments).jaxpr):
-        if one.primitive.name == "conv_general_dilated":
-            places = one.params["dimension_numbers"].lhs_spec
-            found.add("".join("NCHW"[places.index(axis)] for axis in range(4)))
+    for one in convolutions:
+        places = one.params["dimension_numbers"].lhs_spec
+        found.add("".join("NCHW"[places.index(axis)] for axis in range(4)))
+    if len(convolutions) < sum(parameter.ndim == 4 for parameter in parameters):
+        found.add("patches")
     return reading.every(found)
 
 

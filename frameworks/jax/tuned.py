@@ -1,8 +1,9 @@
-"""What is faster in JAX's `tuned`: max-pooling by strided slices, with a stored index, and an LSTM
-that multiplies all its inputs at once.
+"""What is faster in JAX's `tuned`: max-pooling by strided slices, with a stored index, convolutions
+as one product, and an LSTM that multiplies all its inputs at once.
 
 XLA has no fast max-pooling for processors. There the backward pass of `reduce_window`,
-SelectAndScatter, becomes several index arrays as large as the images.
+SelectAndScatter, becomes several index arrays as large as the images. Its convolutions use a second
+thread less well than its products, and those of single pixels take two to six times as long.
 """
 
 from collections.abc import Sequence
@@ -17,10 +18,22 @@ from jax import lax
 from frameworks.jax import network
 from frameworks.workloads import layers, sequences
 
+FILTERS = 32  # of a convolution that is faster as a product of patches
+
 
 def function(layer: layers.Layer, shape: layers.Shape) -> network.Function:
-    """One layer, for inputs of the canonical shape given. Padded images and overlapping windows
-    have ordinary max-pooling: the backward pass by slices gives a pixel one window's gradient."""
+    """One layer, for inputs of the canonical shape given. Convolutions with padding, or of larger
+    kernels with fewer filters, are ordinary: their patches take longer to copy than they save."""
+    match layer:
+        case layers.Conv2D(filters, size, step) if size == 1 or filters >= FILTERS:
+            if layer.pads(shape) == layers.both_sides(0):
+                return partial(product, size, step)
+    return pooled(layer, shape)
+
+
+def pooled(layer: layers.Layer, shape: layers.Shape) -> network.Function:
+    """The same with ordinary convolutions. Padded images and overlapping windows have ordinary
+    max-pooling: the backward pass by slices gives a pixel one window's gradient."""
     if isinstance(layer, layers.MaxPool):
         size, step = layer.size, layer.step
         if step >= size and not layer.padding:
@@ -28,6 +41,13 @@ def function(layer: layers.Layer, shape: layers.Shape) -> network.Function:
     if isinstance(layer, sequences.LSTM):
         return network.hoisted_lstm
     return network.function(layer, shape)
+
+
+def product(size: int, step: int, images: Any, kernel: Any, *bias: Any) -> Any:
+    """A convolution without padding as one product of matrices: each row is a patch of an image."""
+    patches = jnp.concatenate(slices(size, step, images), axis=-1)
+    rows = patches.reshape(-1, patches.shape[-1]) @ kernel.reshape(-1, kernel.shape[-1])
+    return (rows + bias[0] if bias else rows).reshape(*patches.shape[:3], -1)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))

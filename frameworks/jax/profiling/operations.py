@@ -4,8 +4,8 @@ here (profiler.py).
 Everything outside the function of loss and gradients (`jvp`) is the optimiser. XLA gives a fusion
 the name of its last operation, so that what is fused with it counts as that. Of a convolution's two
 gradients, only the optimiser uses that of the weights. XLA makes several instructions without a
-function out of a `select_and_scatter`, and nothing else uses them. Max-pooling by slices, as in
-`tuned`, consists of element-wise operations.
+function out of a `select_and_scatter`, and nothing else uses them. In `tuned`, max-pooling by
+slices consists of element-wise operations, and a convolution of patches is a matrix product.
 """
 
 from frameworks.operations import (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from frameworks.workloads import initial_weights
-from frameworks.workloads.layers import Dense, Flatten, MaxPool
+from frameworks.workloads.layers import Conv2D, Dense, Flatten, Layer, MaxPool, ReLU
 from frameworks.workloads.optimisers import Adam
 from tests.adapters.training import NETWORKS, Contender, batches, small, train
 
@@ -54,6 +54,24 @@ def test_ties_and_edges_are_as_in_the_ordinary_pooling(size: int, step: int) -> 
 def test_what_the_pooling_is_made_of(contender: Contender, pool: MaxPool, found: str) -> None:
     workload = small(pool, Flatten(), Dense(4))
     assert contender.trainer(workload).settings()["max_pooling"] == found
+
+
+@pytest.mark.parametrize(
+    ("layers", "found"),
+    [
+        ((Conv2D(32), ReLU(), Conv2D(32, 2, stride=2), ReLU(), Conv2D(4, 1, stride=2)), "patches"),
+        ((Conv2D(32, bias=False), Conv2D(5, 3, padding=1)), "NHWC and patches"),
+        ((Conv2D(31), Conv2D(32, 3, padding=((0, 0), (1, 0)))), "NHWC"),
+    ],
+)
+def test_convolutions_as_products_are_the_ordinary_ones(layers: list[Layer], found: str) -> None:
+    workload = small(*layers, Flatten(), Dense(4), shape=(15, 13, 3))
+    own = Contender("jax", "products").trainer(workload)
+    np.testing.assert_allclose(
+        train(own, workload), train(DEFAULT.trainer(workload), workload), rtol=1e-12
+    )
+    settings = own.settings()
+    assert (settings["layout"], settings["input_gradient"]) == (found, "not computed")
 
 
 @pytest.mark.parametrize(

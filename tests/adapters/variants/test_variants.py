@@ -66,7 +66,7 @@ def test_compile() -> None:
 @pytest.mark.parametrize(
     ("name", "variant"),
     [("pytorch", "fused"), ("pytorch", "layout"), ("tensorflow", "update"),
-     ("tensorflow", "operations"), ("jax", "pooling")],
+     ("tensorflow", "operations"), ("jax", "pooling"), ("jax", "products")],
 )  # fmt: skip
 def test_a_step_of_tuning_agrees(name: str, variant: str) -> None:
     """`memory` and `pages` run the code of `default`."""
