@@ -299,8 +299,10 @@ verdict of the series take the mean of each occasion as one value. A series has 
 {least} occasions on. It is *lasting equivalent* if the {narrow} prediction interval lies within the
 margin ({margin}), and *lasting faster* or *slower* if the {confidence} prediction interval leaves
 out 1. Machines of different names are never pooled; hosts with one name are, because a reader
-cannot choose among them. Older records do not name the start of the machine; their date stands
-for it, so two occasions of one date may be one.
+cannot choose among them. A study is left out of a comparison whose layers a framework's adapter
+computed in another way than in the newest study, by the layout and pooling read back. Older records
+do not name the start of the machine; their date stands for it, so two occasions of one date may be
+one.
 """
 TESTS = """\
 The joint test permutes whole contests over studies, all comparisons of a contest together, and

@@ -15,7 +15,7 @@ from analysis.data.results import BenchmarkId, Machine, grouped
 from analysis.data.series import read_series
 from analysis.findings.findings import Findings
 from analysis.findings.speed.machine_speed import log_times
-from analysis.findings.speed.movement import Movement, movements
+from analysis.findings.speed.movement import Movement, movements, same_layers
 from analysis.stats.rounds import Floats
 from analysis.stats.series import captured_by_chance, permuted, share_of_line
 from workflows.records.storage import RecordError
@@ -85,20 +85,21 @@ def joint_tests(series: Series) -> Iterator[Joint]:
     groups = [series.studies, *series.occasions.values()]
     for group in groups if len(series.occasions) > 1 else groups[:1]:
         if len(group) > 1 and series.rows:
-            tables = [contests(study.findings, series.rows) for study in group]
+            tables = [contests(series, study) for study in group]
             labels = np.repeat(range(len(group)), [len(table) for table in tables])
             yield Joint(group, len(labels), *permuted(np.concatenate(tables), labels))
 
 
-def contests(findings: Findings, rows: Sequence[Movement]) -> Floats:
-    """Log-ratios of a study, (replicates, rows), NaN if a replicate has none. All workloads of a
-    replicate are one unit, because the same processes may have measured them."""
-    measured = findings.measured
+def contests(series: Series, study: NumberedStudy) -> Floats:
+    """Log-ratios of a study, (replicates, rows of the series), NaN if a replicate or the study has
+    none. All workloads of a replicate are one unit, because the same processes may have measured
+    them."""
+    measured, place = study.findings.measured, series.studies.index(study)
     columns = [
         paired(measured[row.id], measured[row.base])
-        if row.id in measured and row.base in measured
+        if row.estimates[place] and row.id in measured and row.base in measured
         else pd.Series(dtype=float)
-        for row in rows
+        for row in series.rows
     ]
     return pd.concat(columns, axis=1).sort_index().to_numpy(float)
 
@@ -130,7 +131,8 @@ def captures(found: Sequence[Series]) -> list[Captures]:
         where = WITHIN if one.occasion == other.occasion else where
         for pair in mine.keys() & theirs.keys():
             a, b = mine[pair], theirs[pair]
-            if a.ratio_low and a.ratio_high and b.ratio:
+            alike = same_layers(one.findings, other.findings, pair)
+            if alike and a.ratio_low and a.ratio_high and b.ratio:
                 chance = captured_by_chance(
                     a.replicates, b.replicates, one.machine.study.confidence
                 )

@@ -1,19 +1,21 @@
 """How far each ratio moves between studies of one machine, and whether verdicts last."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from analysis.data.occasions import Occasion, occasion, span
 from analysis.data.results import BenchmarkId, grouped
 from analysis.findings.comparisons import Comparison, ToReference
+from analysis.findings.fairness.settings import effective
 from analysis.findings.findings import Findings, Table, added
 from analysis.format import count
 from analysis.stats.inference import Estimate, of_equivalence, student, verdict
 from analysis.stats.intervals import Interval
 from analysis.stats.series import prediction
 
+LAYERS = ("layout", "max_pooling")  # how an adapter computes the same layers
 OCCASIONS = 3  # fewer say nothing about the next, and two studies little about their mean
 
 
@@ -64,16 +66,30 @@ class Movement(ToReference):
 
 def movements(series: Sequence[Findings]) -> list[Movement]:
     """Every comparison that has a ratio in two studies or more, by workload; `series` is in order
-    of time."""
+    of time. A study is left out of a comparison if its adapters computed the layers in another way
+    than in the newest one."""
     found = [{(row.id, row.base): row for row in one.comparisons} for one in series]
     occasions = [occasion(one.machine) for one in series]
     study = series[-1].machine.study
     rows = []
     for key in dict.fromkeys(key for own in found for key in own):
-        own = [estimate(rows_of.get(key)) for rows_of in found]
+        *_, newest = (one for one, own in zip(series, found, strict=True) if key in own)
+        own = [
+            estimate(rows_of.get(key)) if same_layers(one, newest, key) else None
+            for one, rows_of in zip(series, found, strict=True)
+        ]
         if sum(one is not None for one in own) > 1:
             rows.append(movement(*key, own, occasions, study.margin, study.confidence))
     return sorted(rows, key=lambda row: row.id.workload)
+
+
+def same_layers(one: Findings, other: Findings, benchmarks: Iterable[BenchmarkId]) -> bool:
+    """Whether no setting that says how layers are computed is known of both and differs."""
+    for benchmark in benchmarks:
+        own, others = (effective(findings.machine, benchmark) for findings in (one, other))
+        if any(own[name] != others[name] for name in LAYERS if name in own and name in others):
+            return False
+    return True
 
 
 def estimate(row: Comparison | None) -> Estimate | None:

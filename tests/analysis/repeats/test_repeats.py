@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -18,7 +19,7 @@ from analysis.findings.fairness.settings import changed_settings
 from analysis.findings.findings import Findings, tables
 from analysis.findings.speed.movement import MOVEMENT, Movement, movements
 from analysis.repeats.__main__ import main
-from analysis.repeats.series import all_series, captures, joint_tests, speeds
+from analysis.repeats.series import all_series, captures, contests, joint_tests, speeds
 from analysis.report.first.grid import matrix
 from analysis.report.first.trust import repeats
 from analysis.report.page import write as write_report
@@ -120,7 +121,7 @@ def test_intervals_of_moving_studies_miss_each_other(study: Make) -> None:
 def test_settings_and_processors_that_changed_are_named(study: Make, tmp_path: Path) -> None:
     cpu = {**ENVIRONMENT["cpu"], "caches_kib": {"L2": 2048, "L3": 65536}}
     folders = [study(1), study(2, system_info={**ENVIRONMENT, "cpu": cpu}), study(3)]
-    reconfigured(folders[1], other_blas)
+    reconfigured(folders[1], partial(tensorflow_with, blas="Eigen"))
     (series,) = all_series(folders)
     assert {key: list(by) for key, by in changed_settings(series.studies).items()} == {
         ("tensorflow", "blas"): ["oneDNN", "Eigen"]
@@ -133,11 +134,42 @@ def test_settings_and_processors_that_changed_are_named(study: Make, tmp_path: P
     assert "on 2 kinds of processor under this name" in text
 
 
-def other_blas(records: MachineRecords) -> None:
+def tensorflow_with(records: MachineRecords, **changed: str) -> None:
     for contest in records.contests:
         for contender in contest.contenders:
             if contender.framework == "tensorflow":
-                contender.settings["blas"] = "Eigen"
+                contender.settings |= changed
+
+
+def test_layers_that_are_computed_in_another_way_are_not_the_same_comparison(study: Make) -> None:
+    folders = [study(1), study(2), study(3, ms=step(13.0))]
+    (before,) = rows_of(*folders)
+    assert before.studies == 3
+    reconfigured(folders[2], partial(tensorflow_with, layout="patches"))
+    assert rows_of(*folders) == [] and rows_of(*folders[:2])[0].studies == 2
+    newest = study(4)
+    reconfigured(newest, partial(tensorflow_with, layout="patches"))
+    (series,) = all_series([*folders, newest])
+    (row,) = series.rows
+    assert [one is None for one in row.estimates] == [True, True, False, False]
+    (pairs,) = captures([series])
+    assert pairs.pairs == 4  # of the first two studies, and of the last two
+    known = [np.isfinite(contests(series, study)).sum() for study in series.studies]
+    assert known == [0, 0, 7, 7]
+
+
+def test_a_setting_that_older_records_lack_leaves_no_study_out(study: Make) -> None:
+    older, newer = study(1), study(2)
+    reconfigured(older, partial(tensorflow_with, layout="NHWC"))
+    reconfigured(newer, partial(tensorflow_with, layout="patches"))
+    assert rows_of(older, newer) == []
+    path = older / "records.json"
+    values = json.loads(path.read_text())
+    for contest in values["contests"]:
+        for contender in contest["contenders"]:
+            contender["settings"].pop("layout", None)
+    path.write_text(json.dumps(values))
+    assert rows_of(older, newer)[0].studies == 2
 
 
 def test_the_page_and_its_figure_have_every_study(study: Make, tmp_path: Path) -> None:
