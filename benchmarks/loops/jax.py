@@ -1,6 +1,6 @@
-"""The loop in JAX. It has no convolutions of its own: docs/why.md names a faster one, which has not
-been tried here yet. A ReLU and its pooling in one function, with the ReLU's backward pass on pooled
-values, took longer."""
+"""The loop in JAX. It has no convolutions of its own: none is known that is faster than those of
+`tuned`. A ReLU and its pooling in one function, with the ReLU's backward pass on pooled values,
+took longer."""
 
 from functools import partial
 from typing import Any
@@ -23,7 +23,7 @@ class LoopAdapter(JaxAdapter):
         configure(self._conditions)
         if not is_perceptron(workload):
             raise Unavailable("no loop is known that is faster than tuned")
-        return Blocks(workload, weights, self._device, self._conditions.precision, "tuned")
+        return Blocks(workload, weights, self._device, self._conditions, "tuned")
 
 
 class Blocks(JaxTrainer):
@@ -64,7 +64,7 @@ class Blocks(JaxTrainer):
         }
 
     def settings(self) -> dict[str, Setting]:
-        plain = JaxTrainer(self._workload, self.weights(), self._device, self._dtype.name, "tuned")
+        plain = JaxTrainer(self._workload, self.weights(), self._device, self._conditions, "tuned")
         return plain.settings()
 
 

@@ -60,7 +60,7 @@ class JaxAdapter(Adapter):
             return Elementwise(workload, weights, conditions, variant)
         if variant == "two-workers":
             conditions.require_two_workers()
-        return TRAINERS[variant](workload, weights, self._device, conditions.precision, variant)
+        return TRAINERS[variant](workload, weights, self._device, conditions, variant)
 
 
 def configure(conditions: Conditions) -> None:
@@ -73,20 +73,25 @@ def configure(conditions: Conditions) -> None:
 
 class JaxTrainer(Trainer):
     def __init__(
-        self, workload: Workload, weights: Weights, device: Any, precision: str, variant: str
+        self,
+        workload: Workload,
+        weights: Weights,
+        device: Any,
+        conditions: Conditions,
+        variant: str,
     ) -> None:
         function, donated = VARIANTS.get(variant, VARIANTS["default"])
-        if device.platform != "cpu" and function is tuned.function:
-            function = tuned.pooled  # cuDNN's convolutions need no patches
+        if function is tuned.function and not conditions.on_host:
+            function = tuned.pooled  # patches were only tried on processors
         self._awaited = pitfalls.PITFALLS.get(variant, pitfalls.everything)
-        self._workload, self._device = workload, device
-        self._dtype = self._input_dtype = self._target_dtype = jnp.dtype(precision)
+        self._workload, self._device, self._conditions = workload, device, conditions
+        self._dtype = self._input_dtype = self._target_dtype = jnp.dtype(conditions.precision)
         if workload.dataset.words:
             self._input_dtype = jnp.dtype("int32")
         if workload.loss == "sparse_cross_entropy":
             self._target_dtype = jnp.dtype("int32")
         self._network = network.network(workload.stages, function)
-        if variant == "bfloat16" and precision == "float32":
+        if variant == "bfloat16" and conditions.precision == "float32":
             self._network = network.in_bfloat16(self._network)
         self._value = partial(loss, self._network, network.loss(workload))
         self._value_and_grad = jax.value_and_grad(self._value, has_aux=True)
@@ -211,7 +216,12 @@ class TwoWorkers(JaxTrainer):
     mini-batch. XLA adds up the gradients and all else that the program takes over the batch."""
 
     def __init__(
-        self, workload: Workload, weights: Weights, device: Any, precision: str, variant: str
+        self,
+        workload: Workload,
+        weights: Weights,
+        device: Any,
+        conditions: Conditions,
+        variant: str,
     ) -> None:
         devices = jax.devices()
         if len(devices) != WORKERS:
@@ -219,7 +229,7 @@ class TwoWorkers(JaxTrainer):
         workers = Mesh(np.array(devices), ("workers",))
         self._whole = NamedSharding(workers, PartitionSpec())
         self._halves = NamedSharding(workers, PartitionSpec("workers"))
-        super().__init__(workload, weights, device, precision, "default")
+        super().__init__(workload, weights, device, conditions, "default")
         step = partial(update, self._value_and_grad, self._optimiser)
         self._update = jax.jit(step, out_shardings=self._whole)
 
