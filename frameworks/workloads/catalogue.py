@@ -141,8 +141,9 @@ def load(name: str, entry: Mapping[str, Any] | None) -> Workload:
     base, limits = entry.pop("from", name), entry.pop("certificate", None)
     if base not in CATALOGUE:
         known = ", ".join(CATALOGUE)
+        named = "" if base == name else f"from: {base!r:.80} is "
         raise WorkloadError(
-            f"not in the catalogue ({known}){suggestion(base, CATALOGUE)}; "
+            f"{named}not in the catalogue ({known}){suggestion(base, CATALOGUE)}; "
             "give its layers, or name a catalogue entry with `from`"
         )
     build = CATALOGUE[base]

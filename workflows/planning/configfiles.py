@@ -23,8 +23,9 @@ from workflows.planning.entries import (
     MnistEntry,
     Section,
 )
+from workflows.planning.possible import NAME, NAMED
 from workflows.records.earlier import GONE, RENAMED, renamed_keys
-from workflows.records.limits import VALUES, bounded
+from workflows.records.limits import LOADER, VALUES, bounded
 
 LARGEST = 10**6  # bytes of a configuration file
 DEFAULT = Path(__file__).parents[2] / "config" / "study.yaml"
@@ -33,6 +34,7 @@ OTHER_BASE = re.compile(r"[-+]?(0[0-7_]+|[\d_.]+(:[\d_.]+)+)")  # 010 is 8, and 
 NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 MERGE = "tag:yaml.org,2002:merge"
 KEYS = 5  # one in the other, of which a message names the file
+FORMS = {NAME: NAMED, LOADER: "inline, or threads-2, processes-2 or framework-2, up to 99"}
 LONG_WORD, LONGEST_LINE = re.compile(r"(\S{80})\S{80,}(\S{40})"), 1000
 
 
@@ -164,6 +166,8 @@ def describe(item: Any) -> str:
     elif not isinstance(item["input"], dict) and item["type"] != "value_error":
         if item["type"] == "model_type":
             message = f"keys with values are wanted (known: {', '.join(known_keys(path))})"
+        elif item["type"] == "string_pattern_mismatch":
+            message = FORMS.get(item["ctx"]["pattern"], message)
         message += f", got {item['input']!r:.80}"
     line = f"{where}: {message}" if where else message
     return LONG_WORD.sub(r"\1...\2", line)[:LONGEST_LINE]  # a name may be anything
@@ -273,7 +277,9 @@ def load(content: bytes) -> Any:
             return None
         expanded_size(root, {})
         return loader.construct_document(root)
-    except (ValueError, OverflowError, RecursionError) as error:
+    except RecursionError:
+        raise yaml.YAMLError("values are nested too deeply") from None
+    except (ValueError, OverflowError) as error:
         raise yaml.YAMLError(str(error)) from None
 
 

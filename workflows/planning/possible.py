@@ -10,6 +10,7 @@ from frameworks.workloads.parsing import suggestion
 from workflows.records.limits import MOST, bounded
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"  # of studies and workloads: they become folders
+NAMED = "letters, digits, - and _ only, a letter or digit first"
 LONGEST = 200  # characters of the name of a folder, of the 255 that file systems allow
 LONGEST_PATH = 4000
 LISTED = 200  # entries of a list
@@ -60,9 +61,7 @@ def buildable(entries: dict[str, Any]) -> dict[str, Any]:
     few(entries)
     for name, entry in entries.items():
         if not re.fullmatch(NAME, name):
-            raise ValueError(
-                f"{name!r:.80}: letters, digits, - and _ only, a letter or digit first"
-            )
+            raise ValueError(f"{name!r:.80}: {NAMED}")
         base = (entry or {}).get("from", name)
         if not isinstance(base, str):
             raise ValueError(f"{name}: from: a name in the catalogue is wanted, got {base!r:.80}")

@@ -26,10 +26,14 @@ BAD = {
     "no replicates": ({"replicates": 0}, "replicates", "greater than or equal to 1"),
     "replicates in words": ({"replicates": "five"}, "replicates", "'five'"),
     "unknown loader": ({"loaders": ["fork-1"]}, "loaders[0]", "inline"),
-    "a loader without its workers": ({"loaders": ["framework"]}, "loaders[0]", "framework)-"),
+    "a loader without its workers": ({"loaders": ["framework"]}, "loaders[0]", "framework-2"),
     "no images to load": ({"loaders": ["inline"]}, "loaders", "not train on random images"),
     "negative seed": ({"seed": -1}, "seed", "-1"),
     "study with a slash": ({"study": "a/b"}, "study", "'a/b'"),
+    "study with a space": ({"study": "a b"}, "study", "letters, digits, - and _ only"),
+    "a workload of no other": (
+        {"workloads": {"x": {"from": "mplx"}}}, "workloads", "x: from: 'mplx' is not in",
+    ),
     "study without a name": ({"study": None}, "study", "string"),
     "study named ..": ({"study": ".."}, "study", "'..'"),
     "unknown framework": (

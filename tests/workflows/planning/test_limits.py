@@ -26,7 +26,7 @@ MERGES = "a: &a {x: 1, y: 2}\n" + "\n".join(
         (b"study: \xff", "not in UTF-8"),
         (b"\x80\x81", "not in UTF-8"),
         (b"study: a\x00b", "not readable as YAML"),
-        (b"[" * 5000, "not readable as YAML"),
+        (b"[" * 5000, "not readable as YAML: values are nested too deeply"),
         (b"{" * 5000 + b"}" * 5000, "not readable as YAML"),
         (b"study: 2001-99-99", "not readable as YAML"),
         (b"? [a]\n: b", "not readable as YAML"),
