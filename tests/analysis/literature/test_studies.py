@@ -76,7 +76,7 @@ def test_intervals_at_another_confidence_are_refused(tmp_path: Path) -> None:
     """A narrower interval would make rows look more certain than they are."""
     shutil.copytree(ROOT / "reports/reference/tables", tmp_path / "tables")
     pairs = tmp_path / "tables" / "pairs.csv"
-    assert "1.0603,1.13566" in pairs.read_text()
-    pairs.write_text(pairs.read_text().replace("1.0603,1.13566", "1.077,1.119"))
+    assert "1.07421,1.16638" in pairs.read_text()
+    pairs.write_text(pairs.read_text().replace("1.07421,1.16638", "1.093,1.146"))
     with pytest.raises(RecordError, match="not at 95%"):
         read(tmp_path)

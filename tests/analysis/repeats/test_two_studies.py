@@ -18,9 +18,9 @@ from analysis.stats.series import same_truth
 from tests.analysis.recipe import ENVIRONMENT
 from tests.analysis.repeats.test_repeats import (
     kept,
-    other_blas,
     reconfigured,
     step,
+    tensorflow_with,
     upgraded,
     wider,
 )
@@ -127,7 +127,7 @@ def test_another_machine_with_other_versions_is_compared(study: Make, tmp_path: 
     })  # fmt: skip
 
     def newer(records: MachineRecords) -> None:
-        other_blas(records)
+        tensorflow_with(records, blas="Eigen")
         for contest in records.contests:
             contest.code = contest.code.model_copy(update={"commit": "2" * 40, "dirty": True})
         measured = [one for contest in records.contests for one in contest.contenders]
